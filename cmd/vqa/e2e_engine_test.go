@@ -41,6 +41,7 @@ func TestEngineAway(t *testing.T) {
 	s := engineService(t, engine, "VQA_INFERENCE_PATIENCE=10s")
 	t.Run("before", func(t *testing.T) { awayRefuses(t, s, engine) })
 	t.Run("in an analysis", func(t *testing.T) { awayIsAnIncident(t, s, engine) })
+	t.Run("re-run", func(t *testing.T) { rerunAfterAnIncident(t, s, engine) })
 	t.Run("ledger", func(t *testing.T) { requireLedgerClean(t, s) })
 }
 
@@ -50,13 +51,26 @@ func TestSilentEngine(t *testing.T) {
 	engine := newFaulty(t)
 	s := engineService(t, engine, "VQA_INFERENCE_TIMEOUT=2s", "VQA_INFERENCE_PATIENCE=2s")
 	f := newFailing(t, s, engine)
+	var waiting []string
 	for name, spoiled := range silence() {
-		require.Equal(t, true, f.fails(t, name, spoiled).at("rerun_eligible"), "%s is an outage", name)
+		before := len(s.incidents(t))
+		engine.spoil(spoiled)
+		a := f.ask(t, f.videoID, "Is there a stop sign?")
+		require.Equal(t, http.StatusAccepted, a.status, "%s: %s", name, a.raw)
+		require.True(t, pollEvery(500*time.Millisecond, recovery, func() bool { return len(s.incidents(t)) > before }), "%s is an outage", name)
+		path := "/v1/analyses/" + a.text("id")
+		require.False(t, f.call(t, http.MethodGet, path, nil).terminal(), "%s: the analysis waits", name)
+		waiting = append(waiting, path)
 	}
 	// A real answer can take longer than 2 s, because other tests use the same cores.
 	require.NoError(t, s.terminate())
 	s.env = append(s.env, "VQA_INFERENCE_TIMEOUT=1m")
+	engine.spoil(nil)
 	require.NoError(t, s.start())
+	for _, path := range waiting {
+		a := f.await(t, path, recovery, answer.terminal)
+		require.Equal(t, "yes", a.text("result.answer"), "%s", a.raw)
+	}
 	f.recovers(t)
 	requireLedgerClean(t, s)
 }
@@ -166,7 +180,7 @@ func awayRefuses(t *testing.T, s *service, engine *faulty) {
 	require.Equal(t, "yes", a.text("result.answer"), "the same idempotency key can be used again: %s", a.raw)
 }
 
-// awayIsAnIncident follows an outage from its start to the free re-run.
+// awayIsAnIncident interrupts the engine during an analysis. The analysis waits and completes.
 func awayIsAnIncident(t *testing.T, s *service, engine *faulty) {
 	const grant = 100
 	c := s.account(t, grant)
@@ -184,25 +198,42 @@ func awayIsAnIncident(t *testing.T, s *service, engine *faulty) {
 	}
 	engine.spoil(away)
 	path := "/v1/analyses/" + a.text("id")
-	a = c.await(t, path, recovery, answer.terminal)
-	require.Equal(t, "failed", a.text("status"), "%s", a.raw)
-	require.Equal(t, "inference_error", a.text("error.code"))
-	require.Equal(t, true, a.at("rerun_eligible"), "it failed during an incident: %s", a.raw)
-	require.InDelta(t, 0, a.number("usage.billed_seconds"), 0)
-	c.untouched(t, grant)
-	open := s.incidents(t, "--open")
+	var open []shown
+	require.True(t, pollEvery(500*time.Millisecond, recovery, func() bool { open = s.incidents(t, "--open"); return len(open) > 0 }))
 	require.Len(t, open, 1)
 	require.NotEmpty(t, open[0].Title)
-	unavailable := c.call(t, http.MethodPost, path+"/rerun", nil)
+	require.True(t, pollEvery(500*time.Millisecond, recovery, func() bool {
+		return strings.Contains(string(s.tool(t, "why", a.text("id"))), "cancelled")
+	}), "the attempt ends, and the analysis waits")
+	require.False(t, c.call(t, http.MethodGet, path, nil).terminal())
+
+	engine.spoil(nil)
+	a = c.await(t, path, recovery, answer.terminal)
+	require.Equal(t, "yes", a.text("result.answer"), "%s", a.raw)
+	s.awaitNoIncident(t)
+	require.Len(t, s.incidents(t), before+1, "one outage is one incident")
+}
+
+// rerunAfterAnIncident follows an analysis that fails during an incident to its free re-run.
+func rerunAfterAnIncident(t *testing.T, s *service, engine *faulty) {
+	f := newFailing(t, s, engine)
+	s.tool(t, "incidents", "open", "The engine returns nonsense.")
+	a := f.fails(t, "not JSON", says(http.StatusOK, "It works!"))
+	path := "/v1/analyses/" + a.text("id")
+	require.Equal(t, true, a.at("rerun_eligible"), "it failed during an incident: %s", a.raw)
+	engine.spoil(away)
+	require.True(t, poll(time.Minute, func() bool {
+		return (&apiClient{service: s}).call(t, http.MethodGet, "/readyz", nil).status == http.StatusServiceUnavailable
+	}))
+	unavailable := f.call(t, http.MethodPost, path+"/rerun", nil)
 	require.Equal(t, http.StatusServiceUnavailable, unavailable.status, "%s", unavailable.raw)
 	require.Equal(t, "inference_unavailable", unavailable.code())
 	requireRetryAfter(t, unavailable)
 
 	engine.spoil(nil)
-	s.awaitNoIncident(t)
 	var rerun answer
 	require.True(t, poll(time.Minute, func() bool {
-		rerun = c.call(t, http.MethodPost, path+"/rerun", nil)
+		rerun = f.call(t, http.MethodPost, path+"/rerun", nil)
 		return rerun.status != http.StatusServiceUnavailable
 	}))
 	require.Equal(t, http.StatusAccepted, rerun.status, "a refusal does not use up the free re-run: %s", rerun.raw)
@@ -211,17 +242,16 @@ func awayIsAnIncident(t *testing.T, s *service, engine *faulty) {
 		require.Equal(t, a.at(same), rerun.at(same), same)
 	}
 	require.Nil(t, rerun.at("usage"))
-	done := c.await(t, "/v1/analyses/"+rerun.text("id"), recovery, answer.terminal)
+	done := f.await(t, "/v1/analyses/"+rerun.text("id"), recovery, answer.terminal)
 	require.Equal(t, "yes", done.text("result.answer"), "%s", done.raw)
 	require.Nil(t, done.at("usage"), "usage of a free re-run stays null")
-	c.untouched(t, grant)
-	again := c.call(t, http.MethodPost, path+"/rerun", nil)
+	f.untouched(t, failingGrant)
+	again := f.call(t, http.MethodPost, path+"/rerun", nil)
 	require.Equal(t, http.StatusConflict, again.status)
 	require.Equal(t, "rerun_not_eligible", again.code())
-	require.JSONEq(t, string(a.raw), string(c.call(t, http.MethodGet, path, nil).raw), "the original is unchanged")
-	notFailed := c.call(t, http.MethodPost, "/v1/analyses/"+rerun.text("id")+"/rerun", nil)
+	require.JSONEq(t, string(a.raw), string(f.call(t, http.MethodGet, path, nil).raw), "the original is unchanged")
+	notFailed := f.call(t, http.MethodPost, "/v1/analyses/"+rerun.text("id")+"/rerun", nil)
 	require.Equal(t, "rerun_not_eligible", notFailed.code(), "%s", notFailed.raw)
-	require.Len(t, s.incidents(t), before+1, "one outage is one incident")
 }
 
 func drain(signals chan struct{}) {

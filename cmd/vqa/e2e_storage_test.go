@@ -24,6 +24,7 @@ func TestDeletedContentGoes(t *testing.T) {
 	s := ownService(t, "VQA_ARTIFACTS=false", "VQA_DEMO=false")
 	t.Run("deleted while it is completed", func(t *testing.T) { deleteInComplete(t, s) })
 	t.Run("deleted before it is completed", func(t *testing.T) { deleteUploaded(t, s) })
+	t.Run("object folder gone", func(t *testing.T) { loseObjects(t, s) })
 	t.Run("killed", func(t *testing.T) { killInDelete(t, s) })
 	t.Run("leftovers of a kill between any two steps", func(t *testing.T) { plantLeftovers(t, s) })
 }
@@ -119,6 +120,42 @@ func killInDelete(t *testing.T, s *service) {
 		require.Contains(t, []int{http.StatusOK, http.StatusNotFound}, again.status, "%s", again.raw)
 	}
 	requireNoFiles(t, s, ids...)
+	requirePurged(t, s, ids...)
+}
+
+// requirePurged waits until the log says that the bytes of these videos are gone.
+func requirePurged(t *testing.T, s *service, ids ...string) {
+	t.Helper()
+	require.True(t, pollEvery(time.Second, goneWithin, func() bool {
+		for _, id := range ids {
+			if !strings.Contains(string(s.tool(t, "events", "list", "--stream", "video/"+id)), "video.purged") {
+				return false
+			}
+		}
+		return true
+	}))
+}
+
+// loseObjects moves the folder of the object store away. The service says which part is down, keeps a
+// deletion, and carries it out when the folder is back.
+func loseObjects(t *testing.T, s *service) {
+	c := s.account(t, 100)
+	id := c.readyVideo(t, clip(t, signsClip))
+	folder := filepath.Join(s.dir, "objects")
+	require.NoError(t, os.Rename(folder, folder+".away"))
+	health := &apiClient{service: s}
+	var down answer
+	require.True(t, poll(time.Minute, func() bool {
+		down = health.call(t, http.MethodGet, "/readyz", nil)
+		return down.status == http.StatusServiceUnavailable
+	}))
+	require.Equal(t, "failed", down.text("error.details.checks.objects"), "%s", down.raw)
+	require.Equal(t, "ok", down.text("error.details.checks.database"), "%s", down.raw)
+	require.Equal(t, http.StatusOK, c.call(t, http.MethodDelete, "/v1/videos/"+id, nil).status)
+	require.NoError(t, os.Rename(folder+".away", folder))
+	require.True(t, poll(time.Minute, func() bool { return health.call(t, http.MethodGet, "/readyz", nil).status == http.StatusOK }))
+	requireNoFiles(t, s, id)
+	requirePurged(t, s, id)
 }
 
 // plantLeftovers creates the files that a killed process leaves behind, for a deleted video and for

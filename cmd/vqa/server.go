@@ -76,6 +76,7 @@ type server struct {
 	sealer     *jobs.Sealer
 	outages    *jobs.Outages
 	extraction *jobs.Extraction
+	temp       *healthProbe
 	keyUses    *command.KeyUses
 	http       *http.Server
 	listener   net.Listener
@@ -186,11 +187,13 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		slots = runtime.GOMAXPROCS(0) + 1
 	}
 	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, Now: s.clock.Now, Log: s.log}
+	s.extraction, s.temp = s.watchExtraction(), &healthProbe{test: writeTemp}
 	s.jobs, err = jobs.New(jobs.Options{
 		Pool: s.pool, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg, Calibrations: s.calibrations,
 			Node: name, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
+			Checks:   []func(context.Context) error{s.engineAnswers, s.extraction.Ready, s.temp.Check},
 			Narrator: s.models.jobsNarrator(), VisionModel: s.models.vision, Waited: s.meter.waited,
 		},
 		Backlog: s.resources.UnfinishedFetches, Now: s.clock.Now,
@@ -207,7 +210,6 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Ready: s.capacity.InferenceReady, Commands: s.commands, Read: s.resources, Nodes: s.presence, Node: name, Now: s.clock.Now, Log: s.log,
 		Patience: s.config.InferencePatience,
 	}
-	s.extraction = s.watchExtraction()
 	if s.sealer, err = s.newSealer(); err != nil {
 		return err
 	}
@@ -271,7 +273,9 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 		SandboxAddress: edge.AddressHash(derivedKey(key, "client addresses"), proxies),
 		Uncapped:       uncapped,
 		Health: []httpapi.HealthCheck{
-			{Name: "database", Check: s.pool.Ping, Code: fault.DBUnavailable},
+			{Name: "database", Check: (&healthProbe{test: s.writeDatabase}).Check, Code: fault.DBUnavailable},
+			{Name: "objects", Check: (&healthProbe{test: s.objects.Check}).Check},
+			{Name: "temp", Check: s.temp.Check},
 			{Name: "inference", Check: s.capacity.InferenceReady},
 			{Name: "frames", Check: s.extraction.Ready},
 			{Name: "storage", Check: s.checkRoom, Advisory: true},

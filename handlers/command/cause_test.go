@@ -91,6 +91,7 @@ func everyFlow(t *testing.T, w *world) {
 	w.clock.advance(holdLife)
 	ok(w.ExpireHold(ctx, caller.AccountID, stuck.AnalysisID))
 	ok(w.DeleteVideo(ctx, caller, videoID))
+	ok(w.PurgeVideo(ctx, Removal{AccountID: caller.AccountID, VideoID: videoID, Attempt: 1}))
 
 	fetched := func() Fetch {
 		v, err := w.CreateVideo(ctx, caller, CreateVideo{URL: ptr("https://example.com/a.mp4")})

@@ -50,16 +50,21 @@ func (s *Service) EndOutage(ctx context.Context, incidentID string) (incident.St
 // FailInOutage fails an analysis because a dependency of the service was unavailable for too long.
 // That is a platform incident: unless one is open, it opens one with this title for this node.
 func (s *Service) FailInOutage(ctx context.Context, r Run, why analysis.Failure, title, node string) error {
-	incidentID, err := s.openIncident(ctx)
-	if err == nil && incidentID == "" {
-		var opened incident.State
-		opened, err = s.ReportOutage(ctx, title, node)
-		incidentID = opened.ID
-	}
+	incidentID, err := s.EnsureOutage(ctx, title, node)
 	if err != nil {
 		return err
 	}
 	return s.failIn(ctx, r, why, incidentID, 0)
+}
+
+// EnsureOutage returns the open incident, or opens one with this title for this node.
+func (s *Service) EnsureOutage(ctx context.Context, title, node string) (incidentID string, err error) {
+	incidentID, err = s.openIncident(ctx)
+	if err != nil || incidentID != "" {
+		return incidentID, err
+	}
+	opened, err := s.ReportOutage(ctx, title, node)
+	return opened.ID, err
 }
 
 func (s *Service) recordIncident(ctx context.Context, in intent, incidentID string, c incident.Command) (incident.State, error) {

@@ -246,3 +246,21 @@ func TestDeleteVideo(t *testing.T) {
 		requireFault(t, w.DeleteVideo(t.Context(), caller, videoID), fault.ResourceNotFound)
 	})
 }
+
+// TestPurgeVideo records once that the bytes of a deleted video are gone.
+func TestPurgeVideo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller := w.account(100)
+	videoID := w.readyVideo(caller)
+	removal := Removal{AccountID: caller.AccountID, VideoID: videoID, Attempt: 1}
+	w.requireUnchanged(func() {
+		require.NoError(t, w.PurgeVideo(t.Context(), removal), "the video exists")
+		require.NoError(t, w.PurgeVideo(t.Context(), Removal{AccountID: caller.AccountID, VideoID: "video_01JNQ3ZC8A0123456789ABCDEF"}))
+	})
+	require.NoError(t, w.DeleteVideo(t.Context(), caller, videoID))
+	require.NoError(t, w.PurgeVideo(t.Context(), removal))
+	require.NotNil(t, stateOf(w, videos, videoID).PurgedAt)
+	w.requireUnchanged(func() { require.NoError(t, w.PurgeVideo(t.Context(), removal)) })
+	w.requireLaws()
+}

@@ -111,7 +111,14 @@ func (s *Sweeper) afterwork(ctx context.Context, alive func(string) bool) error 
 func (s *Sweeper) takeUp(
 	ctx context.Context, a analysis.State, k jobHistory, enqueue func(context.Context, command.Afterwork) error, giveUp func(command.Afterwork) error,
 ) error {
-	if k.working(0) || k.last == 0 && a.CompletedAt != nil && s.Now().Sub(*a.CompletedAt) < grace {
+	var age time.Duration
+	if a.CompletedAt != nil {
+		age = s.Now().Sub(*a.CompletedAt)
+	}
+	if age >= workLife {
+		k.live, k.lost = nil, maxLost
+	}
+	if k.working(0) || k.last == 0 && a.CompletedAt != nil && age < grace {
 		return nil
 	}
 	w := command.Afterwork{AccountID: a.AccountID, AnalysisID: a.ID, Attempt: k.last + 1}
@@ -123,6 +130,9 @@ func (s *Sweeper) takeUp(
 		if err := giveUp(w); !command.IsStale(err) {
 			return err
 		}
+		return nil
+	}
+	if k.resting(a.ID, s.Now()) {
 		return nil
 	}
 	s.Log.Warn("taking up a lost drawing or narrative", "analysis_id", a.ID, "attempt", w.Attempt)

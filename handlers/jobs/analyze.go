@@ -22,6 +22,8 @@ import (
 // Sources returns the path or URL of a stored video.
 type Sources interface {
 	Source(ctx context.Context, objectKey string) (string, error)
+	// Readable returns nil when a stored video can be read.
+	Readable(ctx context.Context, objectKey string) error
 }
 
 // Analyzer runs attempts at analyses.
@@ -47,6 +49,9 @@ type Analyzer struct {
 	Patience time.Duration
 	// SaveEvery is the time between two saves of a survey during a scan; a minute when 0.
 	SaveEvery time.Duration
+	// Checks are asked before each attempt after the first. While one returns an error, the
+	// attempt does not begin.
+	Checks []func(context.Context) error
 	// Waited is called at the first attempt of an analysis with the time that it was
 	// queued; may be nil.
 	Waited func(time.Duration)
@@ -61,17 +66,29 @@ const analyzeTimeout = 6 * time.Hour
 
 // Run makes one attempt: it claims the analysis, examines the video, and records the answer
 // or the failure. A nil return means that the attempt is over. An error means that the next
-// attempt must take up the work.
+// attempt must take up the work, or that this one must be made again.
 func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	ctx, cancel := context.WithTimeout(ctx, analyzeTimeout)
 	defer cancel()
+	if err := z.ready(ctx, run); err != nil {
+		return pausing(fmt.Errorf("prepare %s: %w", run.AnalysisID, err))
+	}
 	a, v, err := z.Commands.ClaimAnalysis(ctx, run, z.Node)
 	if command.IsStale(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("claim %s: %w", run.AnalysisID, err)
+		return pausing(fmt.Errorf("claim %s: %w", run.AnalysisID, err))
 	}
+	err = z.attempt(ctx, run, a, v)
+	if paused, found := errors.AsType[*pausedError](err); found {
+		paused.claimed = true
+	}
+	return err
+}
+
+// attempt does the work of a claimed attempt.
+func (z *Analyzer) attempt(ctx context.Context, run command.Run, a analysis.State, v video.State) error {
 	if z.Waited != nil && run.Attempt == 1 && a.StartedAt != nil {
 		z.Waited(a.StartedAt.Sub(a.CreatedAt))
 	}
@@ -82,6 +99,7 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 		defer seen.close()
 		err = z.conclude(ctx, log, run, a, v, seen)
 	}
+	err = z.diagnose(ctx, v, err)
 	switch {
 	case err == nil:
 		log.Info("analysis completed", "frames", seen.frameCount(), "took", time.Since(started).Round(time.Millisecond))
@@ -92,10 +110,27 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !final(err):
+		z.reportOutage(ctx, log, err)
 		return fmt.Errorf("analyze %s: %w", run.AnalysisID, err)
 	}
 	log.Warn("analysis failed", "error", err)
-	return z.fail(ctx, run, err)
+	return pausing(z.fail(ctx, run, err))
+}
+
+// reportOutage opens an incident when an attempt waited too long for the engine. An engine
+// that reports ready and answers nothing is found in no other way.
+func (z *Analyzer) reportOutage(ctx context.Context, log *slog.Logger, err error) {
+	paused, found := errors.AsType[*pausedError](err)
+	if !found {
+		return
+	}
+	log.Warn("analysis pauses: a part of the infrastructure failed", "part", string(paused.class), "error", paused.err)
+	if paused.class != classEngine {
+		return
+	}
+	if _, err := z.Commands.EnsureOutage(ctx, outageTitle, z.Node); err != nil && ctx.Err() == nil {
+		log.Error("opening an incident failed", "error", err)
+	}
 }
 
 // conclude answers the question from the evidence and completes the analysis.
@@ -125,15 +160,40 @@ func receipt(a analysis.State, v video.State, seen examined) *answer.Receipt {
 	return r
 }
 
-// final reports whether the video or the engine caused an error. Any other error, such as a
-// database that did not answer, may be gone at the next attempt.
-func final(err error) bool {
-	var input *inputError
-	var refused *gpu.InferenceError
-	var away *gpu.UnavailableError
-	var undrawn *drawError
-	var tooLong *tooLongError
-	return errors.As(err, &tooLong) || errors.As(err, &undrawn) || errors.As(err, &input) || errors.As(err, &refused) || errors.As(err, &away)
+// diagnose replaces the error of an attempt when a part of the infrastructure is its cause. A
+// video that ffmpeg cannot read may be missing in the object store.
+func (z *Analyzer) diagnose(ctx context.Context, v video.State, err error) error {
+	if err == nil || ctx.Err() != nil || command.IsStale(err) {
+		return err
+	}
+	if err = pausing(err); is[*pausedError](err) || v.File == nil || v.File.ObjectKey == "" {
+		return err
+	}
+	if unread := z.Sources.Readable(ctx, v.File.ObjectKey); unread != nil && ctx.Err() == nil {
+		return &pausedError{class: classObjects, err: errors.Join(unread, err)}
+	}
+	return err
+}
+
+// final reports whether an attempt ended with an error that ends the work too.
+func final(err error) bool { return !is[*pausedError](err) && classify(err) == classInput }
+
+// ready returns the first fault of the infrastructure that this attempt would meet. Only
+// attempts after the first are checked: their claims would fill the log in a long outage.
+func (z *Analyzer) ready(ctx context.Context, run command.Run) error {
+	if run.Attempt == 1 {
+		return nil
+	}
+	for _, check := range z.Checks {
+		if err := check(ctx); err != nil {
+			return err
+		}
+	}
+	a, v, err := z.Commands.AnalysisWithVideo(ctx, run.AnalysisID)
+	if err != nil || a.Status.Terminal() || v.File == nil || v.File.ObjectKey == "" {
+		return err
+	}
+	return z.Sources.Readable(ctx, v.File.ObjectKey)
 }
 
 // examine gathers the evidence for a question and reports the progress. Close the result.
@@ -193,7 +253,7 @@ func (z *Analyzer) fail(ctx context.Context, run command.Run, why error) error {
 		failure.Message = input.message
 	}
 	var err error
-	if _, away := errors.AsType[*gpu.UnavailableError](why); away {
+	if is[*visionError](why) {
 		err = z.Commands.FailInOutage(ctx, run, failure, outageTitle, z.Node)
 	} else {
 		err = z.Commands.FailAnalysis(ctx, run, failure)

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -60,22 +59,13 @@ type fetchArgs struct {
 // Kind implements river.JobArgs.
 func (fetchArgs) Kind() string { return "fetch" }
 
-// removeArgs names a deleted video.
-type removeArgs struct {
-	VideoID string `json:"video_id"`
-	// Key is the object of the video; empty when nothing was stored.
-	Key string `json:"key"`
-}
-
-// Kind implements river.JobArgs.
-func (removeArgs) Kind() string { return "remove_video" }
-
 // Client enqueues jobs and, while it runs, works them.
 type Client struct {
 	// river enqueues and lists jobs. It works none.
 	river   *river.Client[pgx.Tx]
 	options Options
 	shares  *fetchShares
+	runs    *runs
 }
 
 // Options are the dependencies of a client.
@@ -101,32 +91,34 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	return &Client{river: client, options: o, shares: &fetchShares{running: map[string]int{}}}, nil
+	return &Client{river: client, options: o, shares: &fetchShares{running: map[string]int{}}, runs: newRuns()}, nil
 }
 
 // worker returns a client of River that works jobs under a lease. The sweep checks whether the
 // incarnation in the name of the client is alive.
 func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
 	o, workers := c.options, river.NewWorkers()
-	addWorker(workers, lease, func(ctx context.Context, args analyzeArgs) error {
-		return cutOff(ctx, o.Analyzer.Run(ctx, args.Run))
+	c.runs.under(lease.Incarnation())
+	remove := remover{o.Analyzer.Commands, o.Objects}
+	addWorker(workers, lease, c.runs, analyzeTimeout, func(ctx context.Context, job *river.Job[analyzeArgs]) error {
+		return cutOff(ctx, snoozed(o.Log, job.JobRow, job.Args.AnalysisID, o.Analyzer.Run(ctx, job.Args.Run)))
 	})
-	addWorker(workers, lease, func(ctx context.Context, args drawArgs) error {
-		return cutOff(ctx, o.Analyzer.Draw(ctx, args.Afterwork))
+	addWorker(workers, lease, c.runs, drawTimeout, func(ctx context.Context, job *river.Job[drawArgs]) error {
+		return cutOff(ctx, snoozed(o.Log, job.JobRow, job.Args.AnalysisID, o.Analyzer.Draw(ctx, job.Args.Afterwork)))
 	})
-	addWorker(workers, lease, func(ctx context.Context, args narrateArgs) error {
-		return cutOff(ctx, o.Analyzer.Narrate(ctx, args.Afterwork))
+	addWorker(workers, lease, c.runs, narrateTimeout, func(ctx context.Context, job *river.Job[narrateArgs]) error {
+		return cutOff(ctx, snoozed(o.Log, job.JobRow, job.Args.AnalysisID, o.Analyzer.Narrate(ctx, job.Args.Afterwork)))
 	})
-	addWorker(workers, lease, func(ctx context.Context, args fetchArgs) error {
-		leave, ok := c.shares.enter(args.AccountID)
+	addWorker(workers, lease, c.runs, fetchTimeout, func(ctx context.Context, job *river.Job[fetchArgs]) error {
+		leave, ok := c.shares.enter(job.Args.AccountID)
 		if !ok {
 			return river.JobSnooze(shareSnooze) // a snooze is not an attempt
 		}
 		defer leave()
-		return cutOff(ctx, o.Fetcher.Run(ctx, args.Fetch))
+		return cutOff(ctx, snoozed(o.Log, job.JobRow, job.Args.VideoID, o.Fetcher.Run(ctx, job.Args.Fetch)))
 	})
-	addWorker(workers, lease, func(ctx context.Context, args removeArgs) error {
-		return o.Objects.DeleteVideo(ctx, args.VideoID, args.Key)
+	addWorker(workers, lease, c.runs, removeTimeout, func(ctx context.Context, job *river.Job[removeArgs]) error {
+		return cutOff(ctx, snoozed(o.Log, job.JobRow, job.Args.VideoID, remove.run(ctx, job.Args.Removal)))
 	})
 	config := &river.Config{
 		ID:                lease.Incarnation(),
@@ -134,10 +126,13 @@ func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
 		Workers:           workers,
 		FetchCooldown:     fetchCooldown,
 		FetchPollInterval: fetchPoll,
-		JobTimeout:        -1,                    // each attempt bounds itself
-		ReindexerSchedule: river.NeverSchedule(), // the service does not own River's indexes
-		SoftStopTimeout:   softStop,
-		Queues:            queues(o),
+		JobTimeout:        -1, // each kind has its own timeout
+		// River ends the row of a job whose node died. It leaves a job alone until the timeout of
+		// its kind has passed. The sweep takes up the work of a dead node long before.
+		RescueStuckJobsAfter: rescueAfter,
+		ReindexerSchedule:    river.NeverSchedule(), // the service does not own River's indexes
+		SoftStopTimeout:      softStop,
+		Queues:               queues(o),
 	}
 	if o.Now != nil {
 		config.Test.Time = riverTime(o.Now)
@@ -173,18 +168,6 @@ func queues(o Options) map[string]river.QueueConfig {
 	return all
 }
 
-// cutOff cancels the job of an attempt that the end of Run or of a lease cut off. River would run it again after
-// the next start, but an attempt can claim its work only once. The sweep enqueues the next
-// attempt. A canceled job does not count as lost; a job that failed with an error is
-// discarded and counts. Only the text is passed on, because River inspects the wrapped
-// cause.
-func cutOff(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil {
-		return err
-	}
-	return river.JobCancel(errors.New(err.Error()))
-}
-
 // attempt makes a job unique by its arguments and keeps River from retrying it.
 func attempt(queue string) *river.InsertOpts {
 	return &river.InsertOpts{Queue: queue, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true}}
@@ -212,11 +195,5 @@ func (c *Client) Fetch(ctx context.Context, fetch command.Fetch) error {
 		options.Priority = fetchPriority(unfinished)
 	}
 	_, err := c.river.Insert(ctx, fetchArgs{fetch}, options)
-	return err
-}
-
-// RemoveVideo enqueues the removal of the objects of a video. River retries it for days.
-func (c *Client) RemoveVideo(ctx context.Context, videoID, key string) error {
-	_, err := c.river.Insert(ctx, removeArgs{VideoID: videoID, Key: key}, &river.InsertOpts{Queue: queueRemovals, UniqueOpts: river.UniqueOpts{ByArgs: true}})
 	return err
 }

@@ -15,7 +15,14 @@
 // waiting job and without a job of an incarnation that is alive. It enqueues the next attempt.
 // After three lost attempts it gives the work up: stuck_timeout for an analysis,
 // url_fetch_failed for a video. An attempt that a clean stop or the end of a lease cut off does
-// not count as lost, when its node could record that.
+// not count as lost, when its node could record that. Neither does one that ended because of
+// the infrastructure: classify decides that, and the work pauses. Before each further attempt
+// there is a pause, which doubles up to a minute. Work is given up a day after it began.
+//
+// A removal of a deleted video is repeated until the log says that the bytes are gone.
+//
+// River ends the rows of jobs whose node died, after the timeout of their kind. The sweep needs
+// no such row. A job whose end could not be recorded is canceled by its own node.
 //
 // The sweep also ends work that has expired: uploads that did not arrive, and holds of
 // credits that were neither settled nor released in time.
@@ -102,8 +109,8 @@
 // When the detector finds no answer to a question of a closed form, a vision model may be
 // asked. It is shown up to 8 frames, evenly spread over those that may show the answer.
 // Package answer bounds the weight of its opinion. When the vision model fails, the first
-// result stays. Only a question that the detector cannot answer at all then fails, as in an
-// outage of the engine, and is not billed.
+// result stays. A question that the detector cannot answer at all waits for a vision model that
+// is away. It fails when there is none, and is not billed.
 //
 // # Demo videos
 //
@@ -112,7 +119,7 @@
 // question and the model, so several nodes, or a second start, repeat no work. A new
 // revision of a scene and a new model have new ids, so the questions are asked again.
 //
-// It may import domain, eventstore and eventstore/fold, gpu and gpu/frames, the readers of
+// It may import domain, eventstore and eventstore/fold, gpu, gpu/chat and gpu/frames, the readers of
 // projections, and River with the pool of pgx. Of handlers it may import artifact, command,
 // intake/demo, language, objects and survey. It has no SQL of its own.
 package jobs

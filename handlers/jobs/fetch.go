@@ -26,13 +26,6 @@ type Remover interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// Cleaner removes the objects of a deleted video.
-type Cleaner interface {
-	// DeleteVideo removes all objects of a video; key is that of its bytes. Missing objects
-	// are not an error.
-	DeleteVideo(ctx context.Context, videoID, key string) error
-}
-
 // Fetcher runs attempts at fetching videos.
 type Fetcher struct {
 	Commands *command.Service
@@ -42,26 +35,27 @@ type Fetcher struct {
 }
 
 // Run makes one attempt. When another try may succeed, the failure is left to the next
-// attempt. The sweep counts the attempts.
+// attempt. The sweep counts the attempts. A fetch that paused may be made again.
 func (f *Fetcher) Run(ctx context.Context, fetch command.Fetch) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	file, err := f.Intake.FromURL(ctx, fetch.AccountID, fetch.VideoID, fetch.Attempt, fetch.URL)
 	switch {
-	case fault.Has(err, fault.CapacityExhausted):
-		// No frame was decoded in time. That does not mean that the video is broken.
-		return fmt.Errorf("fetch %s: %w", fetch.VideoID, err)
+	case err != nil && classify(err).infrastructure():
+		// This includes a busy node that decoded no frame in time. That does not mean that the
+		// video is broken.
+		return pausing(fmt.Errorf("fetch %s: %w", fetch.VideoID, err))
 	case fault.Of(err) != nil:
 		f.Log.Info("video failed", "video_id", fetch.VideoID, "error", err)
-		return f.Commands.FailVideo(ctx, fetch, err)
+		return pausing(f.Commands.FailVideo(ctx, fetch, err))
 	case err != nil:
 		return fmt.Errorf("fetch %s: %w", fetch.VideoID, err)
 	}
 	waste, err := f.Commands.FinishFetch(ctx, fetch, file)
 	if err != nil || !waste {
-		return err
+		return pausing(err)
 	}
 	// The video was removed while its bytes arrived, is longer than the plan allows, or
 	// another attempt was first.
-	return f.Objects.Delete(ctx, file.ObjectKey)
+	return pausing(f.Objects.Delete(ctx, file.ObjectKey))
 }

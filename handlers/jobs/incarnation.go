@@ -2,11 +2,8 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/riverqueue/river"
 
 	"vqa/eventstore"
 )
@@ -24,23 +21,6 @@ const (
 	// anything, so the next incarnation starts without them.
 	windDown = 30 * time.Second
 )
-
-// addWorker adds a worker whose jobs end with the lease, and that starts no job after it.
-func addWorker[A river.JobArgs](workers *river.Workers, lease eventstore.Lease, work func(context.Context, A) error) {
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[A]) error {
-		if lease.Check() != nil {
-			return river.JobSnooze(restartPause) // nothing was claimed, so any node may work it
-		}
-		ctx, cancel := eventstore.WithLease(ctx, lease)
-		defer cancel()
-		err := work(ctx, job.Args)
-		if errors.Is(err, eventstore.ErrLeaseOver) && job.MaxAttempts == 1 {
-			// The pipeline noticed the end of the lease before the context ended.
-			return river.JobCancel(eventstore.ErrLeaseOver)
-		}
-		return err
-	}))
-}
 
 // Run works jobs during each lease of this node, until ctx ends. When a lease is over, it cancels the
 // running jobs at once and works none until the next lease. When ctx ends, running jobs have two

@@ -27,10 +27,13 @@ func (z *Analyzer) Narrate(ctx context.Context, w command.Afterwork) error {
 	defer cancel()
 	a, v, err := z.Commands.AnalysisWithVideo(ctx, w.AnalysisID)
 	if err != nil || !a.Narrating() {
-		return err
+		return pausing(err)
 	}
 	log := z.Log.With("analysis_id", w.AnalysisID, "attempt", w.Attempt)
 	entries, err := z.narrative(ctx, a, v)
+	if v.Exists() {
+		err = z.diagnose(ctx, v, err)
+	}
 	switch {
 	case err == nil:
 		log.Info("narrative written", "entries", len(entries))
@@ -44,7 +47,7 @@ func (z *Analyzer) Narrate(ctx context.Context, w command.Afterwork) error {
 	if command.IsStale(err) {
 		return nil
 	}
-	return err
+	return pausing(err)
 }
 
 // narrative describes what happens in a video, from its survey or after another scan.

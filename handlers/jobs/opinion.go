@@ -11,6 +11,7 @@ import (
 	"vqa/domain/sampling"
 	"vqa/domain/video"
 	"vqa/gpu"
+	"vqa/gpu/chat"
 	"vqa/gpu/frames"
 	"vqa/handlers/language"
 )
@@ -27,9 +28,9 @@ const (
 )
 
 // secondOpinion is the result after a vision model was asked, if the detector found no
-// answer and there is a model. When the vision model fails, the first result stays. Only a
-// question that the detector cannot answer at all fails without it, so that it is not
-// billed. Questions of the service itself never use a vision model, because others would
+// answer and there is a model. When the vision model fails, the first result stays. A question
+// that the detector cannot answer at all waits for a model that does not answer. It fails
+// without a model, and when the model refuses, so that it is not billed. Questions of the service itself never use a vision model, because others would
 // wait for it.
 func (z *Analyzer) secondOpinion(ctx context.Context, log *slog.Logger, a analysis.State, v video.State, seen examined, first answer.Result) (answer.Result, error) {
 	if !answer.Doubtful(a.Query, first) || a.Origin == analysis.OriginSystem {
@@ -41,14 +42,22 @@ func (z *Analyzer) secondOpinion(ctx context.Context, log *slog.Logger, a analys
 		return result, nil
 	case ctx.Err() != nil:
 		return first, ctx.Err()
-	case first.UnsupportedAction != nil:
+	case first.UnsupportedAction != nil && errors.Is(err, chat.ErrUnavailable):
 		return first, &gpu.UnavailableError{Err: err}
+	case first.UnsupportedAction != nil:
+		return first, &visionError{err}
 	}
 	if z.VisionModel != nil {
 		log.Warn("asking the vision model failed", "error", err)
 	}
 	return first, nil
 }
+
+// visionError says that only a vision model can answer a question, and that it did not.
+type visionError struct{ err error }
+
+func (e *visionError) Error() string { return e.err.Error() }
+func (e *visionError) Unwrap() error { return e.err }
 
 // errNoVisionModel is the error of a node without a vision model.
 var errNoVisionModel = errors.New("no vision model is configured")

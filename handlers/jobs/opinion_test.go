@@ -154,8 +154,8 @@ func TestSecondOpinion(t *testing.T) {
 	}
 }
 
-// TestVisionModelIsNeeded: a question that only the vision model can answer fails without
-// it and is not billed.
+// TestVisionModelIsNeeded: a question that only the vision model can answer waits for it. It
+// fails when the model is not configured, and is not billed.
 func TestVisionModelIsNeeded(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]bool{"away": true, "not configured any more": false} {
@@ -166,6 +166,11 @@ func TestVisionModelIsNeeded(t *testing.T) {
 			z := w.analyzer(&gpufixture.Engine{Detections: seen, Vocabulary: []string{"stop sign"}})
 			if use {
 				z.VisionModel = vision
+			}
+			if use {
+				require.ErrorContains(t, z.Run(t.Context(), run), "paused: engine")
+				require.False(t, w.analysis(t, run).Status.Terminal())
+				return
 			}
 			require.NoError(t, z.Run(t.Context(), run))
 			a := w.analysis(t, run)

@@ -85,19 +85,20 @@ func TestASilentEngineIsAnIncident(t *testing.T) {
 	z := w.analyzer(silent{&gpufixture.Engine{}})
 	z.Patience = time.Nanosecond
 	v := w.readyVideo(t, shortClip)
+	run := w.ask(t, v)
 	for range 2 {
-		run := w.ask(t, v)
-		require.NoError(t, z.Run(t.Context(), run))
-		a := w.analysis(t, run)
-		require.Equal(t, fault.InferenceError, a.Error.Code)
-		require.True(t, a.RerunEligible())
+		require.ErrorContains(t, z.Run(t.Context(), run), "paused: engine")
+		require.False(t, w.analysis(t, run).Status.Terminal(), "the analysis waits")
+		run.Attempt++
 	}
 	open := w.incidents(t, true)
 	require.Len(t, open, 1, "one is enough")
 	require.Equal(t, "node", open[0].Node)
-	w.requireBilled(t, 0)
 	require.NoError(t, w.outages(&switched{}, living{"node": true}, "node").Check(t.Context()))
 	require.Empty(t, w.incidents(t, true), "the check closes it")
+	require.NoError(t, w.analyzer(&gpufixture.Engine{Detections: seen}).Run(t.Context(), run))
+	require.Equal(t, analysis.CompletedStatus, w.analysis(t, run).Status)
+	w.requireBilled(t, shortS)
 }
 
 func TestAShortAbsenceIsNotAnOutage(t *testing.T) {

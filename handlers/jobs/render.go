@@ -63,10 +63,13 @@ func (z *Analyzer) Draw(ctx context.Context, w command.Afterwork) error {
 	started := time.Now()
 	a, v, err := z.Commands.AnalysisWithVideo(ctx, w.AnalysisID)
 	if err != nil || !a.Drawing {
-		return err
+		return pausing(err)
 	}
 	planned := *a.Artifacts
 	made, err := z.draw(ctx, a, v)
+	if v.Exists() {
+		err = z.diagnose(ctx, v, err)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -78,12 +81,12 @@ func (z *Analyzer) Draw(ctx context.Context, w command.Afterwork) error {
 	kept, err := z.recordDrawing(ctx, w, made)
 	switch {
 	case err != nil:
-		return err
+		return pausing(err)
 	case kept:
 		log.Info("artifacts drawn", "took", time.Since(started).Round(time.Millisecond))
 		return nil
 	}
-	return z.Renderer.Remove(ctx, planned)
+	return pausing(z.Renderer.Remove(ctx, planned))
 }
 
 // recordDrawing ends a drawing, unless another attempt has ended it, and reports whether

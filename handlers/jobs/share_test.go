@@ -48,7 +48,7 @@ func TestSlowFetchesOfOneAccountKeepNobodyWaiting(t *testing.T) {
 	register("other", other)
 	gone := objects.VideoKey("video_gone")
 	w.put(t, gone, []byte("waste"))
-	require.NoError(t, client.RemoveVideo(t.Context(), "video_gone", gone))
+	require.NoError(t, client.RemoveVideo(t.Context(), command.Removal{AccountID: w.caller.AccountID, VideoID: "video_gone", Key: gone, Attempt: 1}))
 
 	w.work(t, client)
 	slow := 0

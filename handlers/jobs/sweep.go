@@ -2,14 +2,10 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
-
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
@@ -45,6 +41,7 @@ type Open interface {
 	OpenAfterwork(ctx context.Context) ([]analysis.State, error)
 	OpenFetches(ctx context.Context) ([]video.State, error)
 	ExpiredUploads(ctx context.Context, now time.Time) ([]video.State, error)
+	UnpurgedVideos(ctx context.Context) ([]video.State, error)
 }
 
 // Holds lists the open holds that have expired.
@@ -88,7 +85,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read which nodes are alive: %w", err)
 	}
-	return errors.Join(s.analyses(ctx, alive), s.afterwork(ctx, alive), s.fetches(ctx, alive), s.uploads(ctx), s.holds(ctx))
+	return errors.Join(s.analyses(ctx, alive), s.afterwork(ctx, alive), s.fetches(ctx, alive), s.removals(ctx, alive), s.uploads(ctx), s.holds(ctx))
 }
 
 func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
@@ -103,13 +100,21 @@ func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
 	for _, a := range open {
 		known := jobs[a.ID]
 		run := command.Run{AccountID: a.AccountID, AnalysisID: a.ID, VideoID: a.VideoID, Attempt: a.Attempt + 1, Cause: known.cause}
-		if known.working(a.Attempt) || s.Now().Sub(a.CreatedAt) < grace && known.last == 0 {
+		age := s.Now().Sub(a.CreatedAt)
+		if age >= workLife {
+			err = errors.Join(err, s.giveUp(ctx, run))
+			continue
+		}
+		if known.working(a.Attempt) || age < grace && known.last == 0 {
 			continue
 		}
 		// An attempt that never reached its claim still has its number.
 		run.Attempt = max(run.Attempt, known.last+1)
 		if known.lost >= maxLost {
 			err = errors.Join(err, s.giveUp(ctx, run))
+			continue
+		}
+		if known.resting(a.ID, s.Now()) {
 			continue
 		}
 		s.Log.Warn("taking up a lost analysis", "analysis_id", a.ID, "attempt", run.Attempt, "worker", a.Worker)
@@ -144,18 +149,50 @@ func (s *Sweeper) fetches(ctx context.Context, alive func(string) bool) error {
 	}
 	for _, v := range open {
 		known := jobs[v.ID]
-		if known.working(0) || s.Now().Sub(v.CreatedAt) < grace && known.last == 0 {
+		age := s.Now().Sub(v.CreatedAt)
+		if age < workLife && (known.working(0) || age < grace && known.last == 0) {
 			continue
 		}
 		fetch := command.Fetch{AccountID: v.AccountID, VideoID: v.ID, URL: v.URL, Attempt: known.last + 1, Cause: known.cause}
-		if known.lost >= maxLost {
+		if known.lost >= maxLost || age >= workLife {
 			err = errors.Join(err, s.Commands.FailVideo(ctx, fetch, fault.New(fault.URLFetchFailed, "")))
+			continue
+		}
+		if known.resting(v.ID, s.Now()) {
 			continue
 		}
 		s.Log.Warn("taking up a lost fetch", "video_id", v.ID, "attempt", fetch.Attempt)
 		var lost error
 		if fetch.Cause, lost = s.cause(ctx, known, fold.Video.Stream(v.ID)); lost == nil {
 			lost = s.Client.Fetch(ctx, fetch)
+		}
+		err = errors.Join(err, lost)
+	}
+	return err
+}
+
+// removals takes up the removals of the bytes of deleted videos until the bytes are gone.
+func (s *Sweeper) removals(ctx context.Context, alive func(string) bool) error {
+	jobs, err := jobsOf[removeArgs](ctx, s.Client, alive)
+	if err != nil {
+		return err
+	}
+	removed, err := s.Open.UnpurgedVideos(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range removed {
+		known := jobs[v.ID]
+		if known.working(0) || known.resting(v.ID, s.Now()) {
+			continue
+		}
+		removal := command.Removal{AccountID: v.AccountID, VideoID: v.ID, Attempt: known.last + 1}
+		if v.File != nil {
+			removal.Key = v.File.ObjectKey
+		}
+		var lost error
+		if removal.Cause, lost = s.cause(ctx, known, fold.Video.Stream(v.ID)); lost == nil {
+			lost = s.Client.RemoveVideo(ctx, removal)
 		}
 		err = errors.Join(err, lost)
 	}
@@ -193,102 +230,4 @@ func (s *Sweeper) cause(ctx context.Context, k jobHistory, stream eventstore.Str
 		return k.cause, nil
 	}
 	return s.Commands.CauseOf(ctx, stream)
-}
-
-// jobHistory is what River knows of one piece of work.
-type jobHistory struct {
-	// last is the highest attempt that was enqueued, 0 for none.
-	last int
-	// lost counts the attempts whose process died or that failed with an error. An attempt
-	// that a clean stop cut off does not count: a service that is deployed often must not
-	// give up long work.
-	lost int
-	// cause is the cause of the work, for the events of the next attempt.
-	cause command.Cause
-	// live are the attempts that wait, or run on a node that is alive.
-	live map[int]bool
-}
-
-// working reports whether an attempt is under way that can still end the work: the one that
-// claimed it, or a later one.
-func (k jobHistory) working(claimed int) bool {
-	for a := range k.live {
-		if a >= claimed {
-			return true
-		}
-	}
-	return false
-}
-
-// jobsPage is the number of jobs in one page of the list.
-const jobsPage = 1000
-
-// unfinished are the states of jobs that may explain unfinished work. A completed job does
-// not: it claimed the work and ended it, or was refused.
-var unfinished = []rivertype.JobState{
-	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateScheduled, rivertype.JobStateRetryable,
-	rivertype.JobStateRunning, rivertype.JobStateDiscarded, rivertype.JobStateCancelled,
-}
-
-// attemptArgs are the arguments of a job that is one attempt at a piece of work.
-type attemptArgs interface {
-	river.JobArgs
-	attempt() (id string, number int, cause command.Cause)
-}
-
-func (a analyzeArgs) attempt() (id string, number int, cause command.Cause) {
-	return a.AnalysisID, a.Attempt, a.Cause
-}
-
-func (a fetchArgs) attempt() (id string, number int, cause command.Cause) {
-	return a.VideoID, a.Attempt, a.Cause
-}
-
-// jobsOf reads the jobs of one kind by the id of their work. The sweep reads them before
-// the open work, so that work which ends in between does not count as lost.
-func jobsOf[A attemptArgs](ctx context.Context, c *Client, alive func(string) bool) (map[string]jobHistory, error) {
-	var args A
-	all := map[string]jobHistory{}
-	params := river.NewJobListParams().Kinds(args.Kind()).States(unfinished...).First(jobsPage)
-	for {
-		page, err := c.river.JobList(ctx, params)
-		if err != nil {
-			return nil, fmt.Errorf("list %s jobs: %w", args.Kind(), err)
-		}
-		for _, job := range page.Jobs {
-			var a A
-			if err := json.Unmarshal(job.EncodedArgs, &a); err != nil {
-				return nil, fmt.Errorf("read job %d: %w", job.ID, err)
-			}
-			id, attempt, cause := a.attempt()
-			k := all[id]
-			k.last, k.cause = max(k.last, attempt), cause
-			switch {
-			case isLive(job, alive):
-				if k.live == nil {
-					k.live = map[int]bool{}
-				}
-				k.live[attempt] = true
-			case job.State != rivertype.JobStateCancelled:
-				k.lost++
-			}
-			all[id] = k
-		}
-		if len(page.Jobs) < jobsPage {
-			return all, nil
-		}
-		params = params.After(page.LastCursor)
-	}
-}
-
-// isLive reports whether a job waits, or runs on a node that is alive.
-func isLive(job *rivertype.JobRow, alive func(string) bool) bool {
-	switch job.State {
-	case rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateScheduled:
-		return true
-	case rivertype.JobStateRunning:
-		return len(job.AttemptedBy) > 0 && alive(job.AttemptedBy[len(job.AttemptedBy)-1])
-	default:
-		return false
-	}
 }

@@ -85,12 +85,13 @@ func (w *world) attempts(t *testing.T, kind string) []int {
 }
 
 // leave changes the waiting jobs to the state in which a process leaves them that died
-// during the work.
+// during the work, and lets the longest pause between two attempts pass.
 func (w *world) leave(t *testing.T, node string) {
 	t.Helper()
 	tag, err := w.pool.Exec(t.Context(), "update river_job set state = 'running', attempt = 1, attempted_at = now(), attempted_by = array[$1] where state = 'available'", node)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, tag.RowsAffected())
+	w.skip(time.Minute)
 }
 
 func TestLostAnalysisIsTakenUpOnce(t *testing.T) {
@@ -220,7 +221,7 @@ func TestClientWorks(t *testing.T) {
 	stop := w.work(t, client)
 	for range 2 {
 		require.NoError(t, client.Analyze(t.Context(), run))
-		require.NoError(t, client.RemoveVideo(t.Context(), "video_gone", gone))
+		require.NoError(t, client.RemoveVideo(t.Context(), command.Removal{AccountID: w.caller.AccountID, VideoID: "video_gone", Key: gone, Attempt: 1}))
 	}
 	require.Eventually(t, func() bool {
 		_, err := w.objects.Stat(t.Context(), gone)

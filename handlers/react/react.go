@@ -18,9 +18,8 @@ type Jobs interface {
 	Draw(ctx context.Context, work command.Afterwork) error
 	Narrate(ctx context.Context, work command.Afterwork) error
 	Fetch(ctx context.Context, fetch command.Fetch) error
-	// RemoveVideo deletes the stored objects of a video. key is the object of its bytes, or
-	// empty when there is none.
-	RemoveVideo(ctx context.Context, videoID, key string) error
+	// RemoveVideo deletes the stored objects of a deleted video.
+	RemoveVideo(ctx context.Context, removal command.Removal) error
 }
 
 // Reactor enqueues the jobs that events require.
@@ -47,7 +46,9 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 		})
 	case video.Deleted:
 		// A video that was never ready may have an upload too.
-		return r.Jobs.RemoveVideo(ctx, e.VideoID, e.ObjectKey)
+		return r.Jobs.RemoveVideo(ctx, command.Removal{
+			AccountID: recorded.Meta.AccountID, VideoID: e.VideoID, Key: e.ObjectKey, Attempt: 1, Cause: command.CausedBy(recorded),
+		})
 	}
 	return nil
 }

@@ -39,6 +39,14 @@ func (r *Reader) OpenFetches(ctx context.Context) ([]video.State, error) {
 	return documents[video.State](rows, err)
 }
 
+// UnpurgedVideos returns deleted videos whose bytes are not gone, oldest first, at most 500.
+func (r *Reader) UnpurgedVideos(ctx context.Context) ([]video.State, error) {
+	rows, err := r.pool.Query(ctx, `
+		select doc from videos where status = 'removed' and (doc ->> 'purged_at') is null
+		order by created_at, id limit $1`, sweepLimit)
+	return documents[video.State](rows, err)
+}
+
 // UnfinishedFetches counts the videos of an account that are being fetched or wait for it.
 func (r *Reader) UnfinishedFetches(ctx context.Context, accountID string) (int, error) {
 	var n int

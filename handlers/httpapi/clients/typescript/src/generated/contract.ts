@@ -215,7 +215,7 @@ export interface paths {
         };
         /**
          * Readiness probe
-         * @description Checks the database, the inference service and the extraction of frames. Use it in a load balancer. `checks.storage` is `low` while the disk is nearly full: uploads are then refused with `capacity_exhausted`, and all other requests still work. `checks.log` is `degraded` while a transaction of the database blocks the readers of the log: jobs and event feeds wait, and requests still work. `alarms` names conditions that an operator must end; they leave the status at 200. Never rate limited.
+         * @description Checks a write to the database, to the object store and to the folder for temporary files, the inference service and the extraction of frames. The error names the parts that are down. Use it in a load balancer. `checks.storage` is `low` while the disk is nearly full: uploads are then refused with `capacity_exhausted`, and all other requests still work. `checks.log` is `degraded` while a transaction of the database blocks the readers of the log: jobs and event feeds wait, and requests still work. `alarms` names conditions that an operator must end; they leave the status at 200. Never rate limited.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -3842,6 +3842,8 @@ export interface operations {
                      *       "status": "ok",
                      *       "checks": {
                      *         "database": "ok",
+                     *         "objects": "ok",
+                     *         "temp": "ok",
                      *         "inference": "ok",
                      *         "frames": "ok",
                      *         "storage": "ok",
