@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -135,7 +136,7 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
+	out, err := version(ctx, filepath.Join(dir, "postgres"))
 	if err != nil {
 		return binaries{}, fmt.Errorf("ask %s for its version: %w", dir, err)
 	}
@@ -148,4 +149,24 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 		return binaries{}, fmt.Errorf("ask %s for its version: %w", dir, err)
 	}
 	return binaries{dir: dir, major: major}, nil
+}
+
+// busyRetry is the pause before a program that is still open for writing is started again.
+const busyRetry = 20 * time.Millisecond
+
+// version returns the output of a program with --version. A program that was just unpacked may be
+// busy for a moment: a child that this process forks at that time holds the file open for writing
+// until it executes its own program.
+func version(ctx context.Context, program string) ([]byte, error) {
+	for {
+		out, err := exec.CommandContext(ctx, program, "--version").Output()
+		if !errors.Is(err, syscall.ETXTBSY) {
+			return out, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(busyRetry):
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -163,4 +164,18 @@ func closeBody(resp *http.Response) error {
 		return nil
 	}
 	return resp.Body.Close()
+}
+
+// TestABusyProgramIsStartedAgain holds a program open for writing when it is first started.
+func TestABusyProgramIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "postgres")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho 'postgres (PostgreSQL) 15.1'\n"), 0o700))
+	open, err := os.OpenFile(program, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	require.ErrorIs(t, exec.CommandContext(t.Context(), program).Run(), syscall.ETXTBSY)
+	time.AfterFunc(3*busyRetry, func() { _ = open.Close() })
+	out, err := version(t.Context(), program)
+	require.NoError(t, err)
+	require.Contains(t, string(out), "15.1")
 }
