@@ -90,8 +90,9 @@ func (w *alarmWatch) Run(ctx context.Context) {
 	}
 }
 
-// check reads the subscribers and logs each alarm that changed. At the start of the service, events that
-// wait are no alarm, because no node may have run. When the database does not answer, the alarms stay.
+// check reads the subscribers and logs each alarm that changed. At the start of the service, waiting
+// events raise no alarm, because perhaps no node was running. When the database does not answer, the
+// alarms stay as they were.
 func (w *alarmWatch) check(ctx context.Context, starting bool) {
 	ctx, cancel := context.WithTimeout(ctx, alarmsPatience)
 	defer cancel()

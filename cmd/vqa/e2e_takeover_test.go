@@ -17,8 +17,9 @@ import (
 	"vqa/migrations"
 )
 
-// twin is one of two nodes on one database, with an engine and a network of its own.
-type twin struct {
+// testNode is one of two nodes on one database. It has its own engine, and its own network to the
+// database.
+type testNode struct {
 	*service
 	network *storetest.Proxy
 	engine  *faulty
@@ -26,8 +27,8 @@ type twin struct {
 	began, ended chan time.Time
 }
 
-// hangs lets requests to the engine of the node hang until the node ends them.
-func (n *twin) hangs() {
+// hangEngine makes the engine hold each request until the node cancels it.
+func (n *testNode) hangEngine() {
 	began, ended := make(chan time.Time, engineRequests), make(chan time.Time, engineRequests)
 	n.began, n.ended = began, ended
 	n.engine.spoil(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -41,8 +42,8 @@ func (n *twin) hangs() {
 	})
 }
 
-// works lets the engine of the node answer.
-func (n *twin) works() {
+// restoreEngine makes the engine answer again.
+func (n *testNode) restoreEngine() {
 	began := n.began
 	n.engine.spoil(func(_ http.ResponseWriter, r *http.Request) bool {
 		if isInfer(r) {
@@ -55,8 +56,8 @@ func (n *twin) works() {
 // engineRequests is more than the number of requests to an engine in one test.
 const engineRequests = 10_000
 
-// newTwins starts two nodes that share a database, an object store and a secret key.
-func newTwins(t *testing.T) (nodes [2]*twin, databaseURL string) {
+// newNodePair starts two nodes that share a database, an object store and a secret key.
+func newNodePair(t *testing.T) (nodes [2]*testNode, databaseURL string) {
 	t.Helper()
 	databaseURL = storetest.Database(t, migrations.Up, migrations.Version())
 	dir, err := os.MkdirTemp(workshop, "shared-")
@@ -64,7 +65,7 @@ func newTwins(t *testing.T) (nodes [2]*twin, databaseURL string) {
 	engines := [2]*faulty{newFaulty(t), nil}
 	engines[1] = sameWorker(t, engines[0])
 	for i := range nodes {
-		n := &twin{network: storetest.NewProxy(t, databaseURL), engine: engines[i]}
+		n := &testNode{network: storetest.NewProxy(t, databaseURL), engine: engines[i]}
 		n.service = engineService(t, n.engine, "VQA_DATABASE_URL="+n.network.URL, "VQA_DATA_DIR="+filepath.Join(dir, "data"),
 			"VQA_INFERENCE_TIMEOUT=10m", "VQA_INFERENCE_PATIENCE=10m") // only the fault ends the work
 		nodes[i] = n
@@ -76,26 +77,26 @@ func newTwins(t *testing.T) (nodes [2]*twin, databaseURL string) {
 // analysis over, and the first does no work for it any more, also when it comes back.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	nodes, databaseURL := newTwins(t)
+	nodes, databaseURL := newNodePair(t)
 	db, err := pgx.Connect(t.Context(), databaseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(t.Context())) })
 	c := nodes[0].account(t, 1000)
 	for _, fault := range []struct {
 		name       string
-		hit, heal  func(*twin) error
+		hit, heal  func(*testNode) error
 		stopsFirst bool // the node ends its requests before the other one begins
 	}{
-		{"cut off", func(n *twin) error { n.network.Silence(); return nil }, func(n *twin) error { n.network.Resume(); return nil }, true},
+		{"cut off", func(n *testNode) error { n.network.Silence(); return nil }, func(n *testNode) error { n.network.Resume(); return nil }, true},
 		{
-			"stopped", func(n *twin) error { return n.cmd.Process.Signal(syscall.SIGSTOP) },
-			func(n *twin) error { return n.cmd.Process.Signal(syscall.SIGCONT) }, false,
+			"stopped", func(n *testNode) error { return n.cmd.Process.Signal(syscall.SIGSTOP) },
+			func(n *testNode) error { return n.cmd.Process.Signal(syscall.SIGCONT) }, false,
 		},
-		{"killed", func(n *twin) error { n.kill(); return nil }, func(n *twin) error { return n.start() }, true},
+		{"killed", func(n *testNode) error { n.kill(); return nil }, func(n *testNode) error { return n.start() }, true},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			for _, n := range nodes {
-				n.hangs()
+				n.hangEngine()
 			}
 			analysisID := c.ask(t, c.readyVideo(t, clip(t, signsClip)), "Is there a stop sign?").text("id")
 			victim, other := nodes[0], nodes[1]
@@ -108,7 +109,7 @@ func TestTakeover(t *testing.T) {
 			case <-time.After(recovery):
 				require.Fail(t, "no node works on the analysis")
 			}
-			other.works()
+			other.restoreEngine()
 
 			require.NoError(t, fault.hit(victim))
 			healed := sync.OnceFunc(func() { require.NoError(t, fault.heal(victim)) })
