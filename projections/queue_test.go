@@ -207,9 +207,12 @@ func TestEstimatesOfTheQueue(t *testing.T) {
 
 	// Half of the scan is done in the expected time, and time passes between two forecasts.
 	l.pass(6296 * time.Millisecond)
-	require.NoError(t, l.ReportProgress(ctx, l.run[behind], analysis.Analyzing, 50))
+	require.NoError(t, l.ReportProgress(ctx, l.run[behind], analysis.Analyzing, 2))
+	current, err := resources.NewProgress(l.pool).Report(ctx, behind, 1, 50)
+	require.NoError(t, err)
+	require.True(t, current)
 	require.InDelta(t, 7.3, float64(l.places(t, last)[0].startS), 1)
-	_, err := l.CancelAnalysis(ctx, c, behind)
+	_, err = l.CancelAnalysis(ctx, c, behind)
 	require.NoError(t, err)
 	require.Equal(t, place{1, 0}, l.places(t, last)[0])
 }

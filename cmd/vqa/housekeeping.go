@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"vqa/projections"
+	"vqa/projections/resources"
 )
 
 // objectSweepAge is the age at which an upload that was never completed is removed: the upload
@@ -18,7 +19,8 @@ const housekeepingEvery = time.Hour
 const sweepRows = 1000
 
 // keepHouse deletes data that is out of use: uploads that were never completed, expired receipts of
-// idempotent requests, expired locks, rate windows without requests, and old replays and certificates.
+// idempotent requests, expired locks, rate windows without requests, the progress of ended analyses, and
+// old replays and certificates.
 func (s *server) keepHouse(ctx context.Context) {
 	ticker := time.NewTicker(housekeepingEvery)
 	defer ticker.Stop()
@@ -31,6 +33,9 @@ func (s *server) keepHouse(ctx context.Context) {
 		s.sweep(ctx, "expired receipts", s.store.DeleteExpiredReceipts)
 		s.sweep(ctx, "expired idempotency locks", s.locks.DeleteExpired)
 		s.sweep(ctx, "idle rate windows", s.windows.DeleteIdle)
+		s.sweep(ctx, "the progress of ended analyses", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
+			return resources.NewProgress(s.pool).DeleteEnded(ctx, limit)
+		})
 		s.sweep(ctx, "old replays", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
 			return s.feed.DeleteOldReplays(ctx, limit)
 		})

@@ -192,7 +192,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Pool: s.pool, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg, Calibrations: s.calibrations,
-			Node: name, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
+			Node: name, Log: s.log, Progress: resources.NewProgress(s.pool), Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
 			Checks:   []func(context.Context) error{s.engineAnswers, s.extraction.Ready, s.temp.Check},
 			Narrator: s.models.jobsNarrator(), VisionModel: s.models.vision, Waited: s.meter.waited,
 		},

@@ -42,11 +42,11 @@ type Claim struct {
 	Worker string
 }
 
-// Progress reports the progress of an attempt.
+// Progress says that an attempt begins a stage. The percent within a stage is not recorded.
 type Progress struct {
 	Attempt int
 	Stage   Status
-	// Percent is the progress of the whole analysis, 0 to 100.
+	// Percent is the progress of the whole analysis at which the stage begins, 0 to 100.
 	Percent int
 }
 

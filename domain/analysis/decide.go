@@ -117,20 +117,16 @@ func decideClaim(s State, c Claim, now time.Time) ([]Event, error) {
 	return []Event{Reclaimed{AnalysisID: s.ID, Attempt: c.Attempt, Worker: c.Worker, At: now}}, nil
 }
 
-// decideProgress returns no event for progress that does not go forward. A later attempt
-// repeats the stages of an earlier one, and the caller must not see the progress fall.
+// decideProgress returns an event when the stage is later than that of the analysis. A later
+// attempt repeats the stages of an earlier one, and the caller must not see the progress fall.
 func decideProgress(s State, c Progress, now time.Time) ([]Event, error) {
 	if c.Attempt != s.Attempt || !s.Status.running() {
 		return nil, staleAttempt(s, c.Attempt)
 	}
-	stage, percent := c.Stage, min(max(c.Percent, s.Percent), 100)
-	if stageOrder[stage] < stageOrder[s.Status] {
-		stage = s.Status
-	}
-	if stage == s.Status && percent == s.Percent {
+	if stageOrder[c.Stage] <= stageOrder[s.Status] {
 		return nil, nil
 	}
-	return []Event{Progressed{AnalysisID: s.ID, Stage: stage, Percent: percent, At: now}}, nil
+	return []Event{Progressed{AnalysisID: s.ID, Stage: c.Stage, Percent: min(max(c.Percent, s.Percent), 100), At: now}}, nil
 }
 
 func refuseTerminal(s State, command Command) error {

@@ -16,7 +16,8 @@
 //	queued                                                                           | Claim         | preparing | analysis.started
 //	preparing, analyzing, rendering                                                  | Claim         | unchanged | analysis.reclaimed
 //	queued                                                                           | Progress      | unchanged | refused with resource_conflict
-//	preparing, analyzing, rendering                                                  | Progress      | rendering | analysis.progressed
+//	preparing, analyzing                                                             | Progress      | rendering | analysis.progressed
+//	rendering                                                                        | Progress      | unchanged | (none)
 //	any                                                                              | Complete      | completed | analysis.completed
 //	any                                                                              | Fail          | failed    | analysis.failed
 //	any                                                                              | Cancel        | canceled  | analysis.canceled
@@ -24,8 +25,9 @@
 //
 // The first row that fits applies.
 //
-//   - The Progress of the table has reached rendering. A Progress that does not go forward
-//     has no event.
+//   - The Progress of the table begins the stage rendering. A Progress that begins no later
+//     stage has no event. The percent within a stage is not an event: it is kept in a table
+//     of its own while the work runs.
 //   - Queued work completes only with an answer that was known at creation.
 //   - "failed in an incident" and "repeated" have the status failed. The first failed while
 //     a platform incident was open and has one free re-run. The second has used it.

@@ -64,11 +64,12 @@ type Reclaimed struct {
 	At     time.Time `json:"at"`
 }
 
-// Progressed says that the work made progress.
+// Progressed says that a stage of the work began. Logs of earlier releases also have it for
+// each new percent within a stage.
 type Progressed struct {
 	AnalysisID string `json:"analysis_id"`
 	Stage      Status `json:"stage"`
-	// Percent is the progress of the whole analysis, 0 to 100. It never falls.
+	// Percent is the progress of the whole analysis at this event, 0 to 100. It never falls.
 	Percent int       `json:"percent"`
 	At      time.Time `json:"at"`
 }

@@ -76,7 +76,8 @@ type State struct {
 	// RerunOf is the failed analysis that this one repeats for free, or empty.
 	RerunOf string   `json:"rerun_of,omitempty"`
 	Webhook *Webhook `json:"webhook,omitempty"`
-	// Percent is the share of the work that is done, 0 to 100. It never falls.
+	// Percent is the share of the work that was done when the stage began, 0 to 100. It never
+	// falls. The progress within a stage is not an event.
 	Percent int `json:"percent"`
 	// Attempt is the number of the latest attempt, 0 before the first.
 	Attempt int            `json:"attempt"`

@@ -46,7 +46,7 @@ func (s *Service) ClaimAnalysis(ctx context.Context, r Run, worker string) (anal
 	return a, v, err
 }
 
-// ReportProgress records the progress of the attempt, in percent of the whole analysis.
+// ReportProgress records that the attempt begins a stage, at a percent of the whole analysis.
 func (s *Service) ReportProgress(ctx context.Context, r Run, stage analysis.Status, percent int) error {
 	in := s.runIntent(r)
 	in.streams = append(in.streams, analyses.Stream(r.AnalysisID))

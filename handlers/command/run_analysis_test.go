@@ -24,7 +24,7 @@ func TestRunOfAnAnalysis(t *testing.T) {
 	require.Equal(t, analysis.Preparing, a.Status)
 	require.Equal(t, videoID, v.ID)
 	require.NoError(t, w.ReportProgress(t.Context(), r, analysis.Analyzing, 30))
-	require.NoError(t, w.ReportProgress(t.Context(), r, analysis.Analyzing, 20))
+	require.NoError(t, w.ReportProgress(t.Context(), r, analysis.Analyzing, 40))
 	require.Equal(t, 30, stateOf(w, analyses, r.AnalysisID).Percent)
 	before := len(w.history())
 	require.NoError(t, w.CompleteAnalysis(t.Context(), r, yes(), 9_400_000, 19, nil))

@@ -168,11 +168,14 @@ func (s *sim) workOperation() operation {
 			return err
 		}
 	case p < 5:
-		stage := []analysis.Status{analysis.Preparing, analysis.Analyzing, analysis.Rendering}[s.random.IntN(3)]
+		stages := []analysis.Status{analysis.Preparing, analysis.Analyzing, analysis.Rendering}
+		stage := stages[s.random.IntN(3)]
 		percent := s.random.IntN(101)
 		o.name, o.leaves = "progress of", []string{"analysis.progressed"}
 		o.idle = func(m moments) bool {
-			return sometime(m, fold.Analysis, r.AnalysisID, func(a analysis.State) bool { return !staleLoads(a) && a.Percent >= percent })
+			return sometime(m, fold.Analysis, r.AnalysisID, func(a analysis.State) bool {
+				return !staleLoads(a) && slices.Index(stages, a.Status) >= slices.Index(stages, stage)
+			})
 		}
 		report = func(ctx context.Context, svc *Service, r Run) error {
 			return svc.ReportProgress(ctx, r, stage, percent)

@@ -15,8 +15,10 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
+	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/intake/fixture"
+	"vqa/projections/resources"
 )
 
 func TestAnalysisFromQueueToBill(t *testing.T) {
@@ -36,7 +38,9 @@ func TestAnalysisFromQueueToBill(t *testing.T) {
 	require.EqualValues(t, c.balance().AvailableSeconds(), credits.at("available_seconds"))
 
 	run := c.claim(videoID, analysisID)
-	require.NoError(t, w.service.ReportProgress(t.Context(), run, analysis.Analyzing, 40))
+	require.NoError(t, w.service.ReportProgress(t.Context(), run, analysis.Analyzing, 2))
+	require.EqualValues(t, 2, c.do(http.MethodGet, path, "").at("progress.percent"))
+	w.report(run, 40)
 	require.EqualValues(t, 40, c.do(http.MethodGet, path, "").at("progress.percent"))
 	result := fixture.Fixture{}.Answer(query.Compile("Is there a ball?"))
 	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, result, 6_000_000, 12, nil))
@@ -152,6 +156,14 @@ func TestWaitEndsWithTheAnalysis(t *testing.T) {
 	require.Zero(t, w.waiting(), "the subscription ended")
 }
 
+// report reports the percent of a running analysis.
+func (w *world) report(run command.Run, percent int) {
+	w.t.Helper()
+	current, err := resources.NewProgress(w.pool).Report(w.t.Context(), run.AnalysisID, run.Attempt, percent)
+	require.NoError(w.t, err)
+	require.True(w.t, current)
+}
+
 func TestEventsFollowAnAnalysis(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -195,6 +207,11 @@ func TestEventsFollowAnAnalysis(t *testing.T) {
 	require.Equal(t, "preparing", second["status"])
 	_, resumed := later()
 	require.Equal(t, "preparing", resumed["status"], "a known state is not sent again")
+	w.report(run, 30) // without a signal, as on another node
+	for _, next := range []func() (string, map[string]any){next, later} {
+		_, moved := next()
+		require.EqualValues(t, 30, moved["progress"].(map[string]any)["percent"])
+	}
 	require.NoError(t, w.service.FailAnalysis(t.Context(), run, analysis.Failure{Code: fault.InferenceError, Message: "m"}))
 	w.wake()
 	_, last := next()

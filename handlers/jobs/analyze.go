@@ -26,6 +26,13 @@ type Sources interface {
 	Readable(ctx context.Context, objectKey string) error
 }
 
+// Progress keeps the percent of running analyses.
+type Progress interface {
+	// Report raises the percent of an analysis, 0 to 100. current is false when the attempt no
+	// longer works on the analysis.
+	Report(ctx context.Context, analysisID string, attempt, percent int) (current bool, err error)
+}
+
 // Analyzer runs attempts at analyses.
 type Analyzer struct {
 	Commands *command.Service
@@ -35,6 +42,8 @@ type Analyzer struct {
 	FFmpeg   frames.FFmpeg
 	// Calibrations are the measured calibrations, beside that of the embedded model.
 	Calibrations answer.Calibrations
+	// Progress keeps the percent of running analyses.
+	Progress Progress
 	// Open lists the open questions about a video; may be nil.
 	Open OpenQuestions
 	// Renderer draws artifacts. Without one, this node promises no artifacts and leaves
@@ -207,7 +216,7 @@ func (z *Analyzer) examine(ctx context.Context, run command.Run, a analysis.Stat
 		return examined{}, err
 	}
 	p.limitS = limit.Seconds()
-	reporter := &reporter{commands: z.Commands, run: run, durationS: v.DurationS()}
+	reporter := &reporter{Analyzer: z, run: run, durationS: v.DurationS()}
 	if err := reporter.stage(ctx, analysis.Analyzing, startPercent); err != nil {
 		return examined{}, err
 	}
@@ -282,41 +291,4 @@ type tooLongError struct {
 
 func (e *tooLongError) Error() string {
 	return fmt.Sprintf("the video is longer than the plan allows: %d us so far", e.decodedMicros)
-}
-
-// These are the percentages at which the stages begin.
-const (
-	startPercent  = 2
-	renderPercent = 97
-)
-
-// reportEvery is the least time between two reports of a stage. Progress is for people, and
-// every report is an event that is kept forever.
-const reportEvery = time.Second
-
-// reporter records the progress of one attempt. It learns in this way that the analysis was
-// canceled.
-type reporter struct {
-	commands  *command.Service
-	run       command.Run
-	durationS *float64
-	last      time.Time
-}
-
-func (r *reporter) stage(ctx context.Context, stage analysis.Status, percent int) error {
-	r.last = time.Now()
-	return r.commands.ReportProgress(ctx, r.run, stage, percent)
-}
-
-// frame reports that the video was examined up to a time in seconds.
-func (r *reporter) frame(ctx context.Context, atS float64) error {
-	if time.Since(r.last) < reportEvery {
-		return nil
-	}
-	percent := startPercent
-	if r.durationS != nil {
-		share := min(atS / *r.durationS, 1)
-		percent += int(share * (renderPercent - startPercent))
-	}
-	return r.stage(ctx, analysis.Analyzing, percent)
 }

@@ -223,7 +223,12 @@ func TestProgressNeverFalls(t *testing.T) {
 	require.Greater(t, reached, 2)
 
 	run.Attempt = 2
-	require.NoError(t, w.analyzer(&gpufixture.Engine{Detections: seen, Latency: 300 * time.Millisecond}).Run(t.Context(), run))
+	second := &gpufixture.Engine{Detections: seen, Latency: 300 * time.Millisecond, Fail: func(int) error {
+		percent := w.analysis(t, run).Percent
+		require.GreaterOrEqual(t, percent, reached)
+		return nil
+	}}
+	require.NoError(t, w.analyzer(second).Run(t.Context(), run))
 	stages := []analysis.Status{analysis.Queued, analysis.Preparing, analysis.Analyzing, analysis.Rendering, analysis.CompletedStatus}
 	order := map[analysis.Status]int{}
 	for i, s := range stages {

@@ -6,6 +6,11 @@
 // its work starts. Estimator reads the unfinished analyses and domain/queue makes the
 // forecast. The forecast also says when a full queue has room again.
 //
+// The percent of a running analysis is not part of its row, because it is not in the log.
+// Progress keeps it in a table of its own, which the readers join. It never falls, over all
+// attempts and nodes. Readers notice a new percent within half a second, as they notice a
+// change on another node. A rebuild does not touch the table.
+//
 // Every read of an account's rows names the tenant. A row of another account looks like one
 // that does not exist (docs/architecture.md#law-9). The lookups by the hash of a secret name
 // no tenant, because the secret identifies its owner.

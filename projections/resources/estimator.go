@@ -120,8 +120,10 @@ func (e *Estimator) unfinished(ctx context.Context, now time.Time, completed []q
 		return nil, nil, err
 	}
 	rows, err := e.Pool.Query(ctx, `
-		select a.id, a.video_id || ' ' || a.model, a.status, d.worker, d.started_at, coalesce(d.percent, 0), d.query, v.doc
+		select a.id, a.video_id || ' ' || a.model, a.status, d.worker, d.started_at,
+			greatest(d.percent, p.percent, 0), d.query, v.doc
 		from analyses a join videos v on v.id = a.video_id
+		left join analysis_progress p on p.analysis_id = a.id
 		cross join lateral json_to_record(a.doc) as d (worker text, started_at timestamptz, percent int, query json)
 		where a.status in ('queued', 'preparing', 'analyzing', 'rendering') and a.livemode
 		order by a.status = 'queued', a.account_id = $1, a.created_at, a.id limit $2`, account.SystemID, forecastLimit)

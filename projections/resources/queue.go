@@ -10,7 +10,8 @@ import (
 	"vqa/domain/analysis"
 )
 
-// Analysis is an analysis with its position in the queue.
+// Analysis is an analysis with its position in the queue. Percent includes the progress within
+// the stage.
 type Analysis struct {
 	analysis.State
 	// QueuePosition is 1 for the analysis that starts next. It is nil when the analysis is

@@ -62,10 +62,12 @@ func (r *Reader) Videos(ctx context.Context, t Tenant, status video.Status, p pr
 func (r *Reader) Analysis(ctx context.Context, t Tenant, id string) (Analysis, error) {
 	var doc []byte
 	var removed bool
+	var percent int
 	err := r.pool.QueryRow(ctx, `
-		select doc, exists (select from videos v where v.id = a.video_id and v.status = 'removed') from analyses a
-		where id = $1 and account_id = $2 and livemode = $3 and $4 in ('', video_id)`,
-		id, t.AccountID, t.Livemode, t.VideoID).Scan(&doc, &removed)
+		select doc, exists (select from videos v where v.id = a.video_id and v.status = 'removed'),
+			coalesce((select percent from analysis_progress p where p.analysis_id = a.id), 0)
+		from analyses a where id = $1 and account_id = $2 and livemode = $3 and $4 in ('', video_id)`,
+		id, t.AccountID, t.Livemode, t.VideoID).Scan(&doc, &removed, &percent)
 	if err != nil {
 		return Analysis{}, notFound(err, id)
 	}
@@ -75,6 +77,9 @@ func (r *Reader) Analysis(ctx context.Context, t Tenant, id string) (Analysis, e
 	}
 	if removed {
 		a.Artifacts = nil
+	}
+	if !a.Status.Terminal() {
+		a.Percent = max(a.Percent, percent)
 	}
 	list, err := r.withPositions(ctx, []analysis.State{a})
 	if err != nil {
@@ -114,6 +119,9 @@ func (r *Reader) Analyses(ctx context.Context, t Tenant, f AnalysisFilter, p pro
 	states, more, err := projections.Rows[analysis.State](ctx, r.pool, q, p)
 	if err == nil {
 		err = r.withoutRemoved(ctx, states)
+	}
+	if err == nil {
+		err = r.withProgress(ctx, states)
 	}
 	if err != nil {
 		return nil, false, err

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,7 +46,7 @@ func (r *Reader) Batch(ctx context.Context, t Tenant, batchID string) ([]Analysi
 	if len(states) == 0 {
 		return nil, fault.NotFound("id", batchID)
 	}
-	if err := r.withoutRemoved(ctx, states); err != nil {
+	if err := errors.Join(r.withoutRemoved(ctx, states), r.withProgress(ctx, states)); err != nil {
 		return nil, err
 	}
 	return r.withPositions(ctx, states)
