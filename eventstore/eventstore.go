@@ -3,6 +3,7 @@ package eventstore
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -125,7 +126,12 @@ type History struct {
 	Events []Recorded
 }
 
-// Store is the log.
+// ErrUnknownEvent says that the log has an event whose type or version this program does not know. In
+// most cases a newer release of the program wrote it. Nothing may be decided on a stream with such an
+// event, because its state is not known.
+var ErrUnknownEvent = errors.New("unknown event")
+
+// Store is the log. Reading a stream with an unknown event fails with ErrUnknownEvent.
 type Store interface {
 	// Load returns the history of each named stream. A stream that does not exist has Version
 	// 0. All histories are read from one snapshot of the log.

@@ -6,12 +6,18 @@ import (
 	"database/sql"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -49,6 +55,7 @@ func Up(ctx context.Context, url string) error {
 			config.ConnConfig.RuntimeParams[name] = value
 		}
 	}
+	config.ConnConfig.RuntimeParams["lock_timeout"] = strconv.FormatInt(lockTimeout.Milliseconds(), 10)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -56,20 +63,52 @@ func Up(ctx context.Context, url string) error {
 	defer pool.Close()
 
 	return pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		if _, err := conn.Exec(ctx, "set lock_timeout = 0"); err != nil {
+			return fmt.Errorf("migrate: lock: %w", err)
+		}
 		if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", lockKey); err != nil {
 			return fmt.Errorf("migrate: lock: %w", err)
 		}
 		// Closing the pool releases the lock, because the lock belongs to a connection.
 		db := stdlib.OpenDBFromPool(pool)
 		defer func() { _ = db.Close() }() // this does not close the pool
-		if err := upOurs(ctx, db); err != nil {
+		if err := patiently(ctx, func() error { return upOurs(ctx, db) }); err != nil {
 			return fmt.Errorf("migrate: %w", err)
 		}
-		if err := upRiver(ctx, pool); err != nil {
+		if err := patiently(ctx, func() error { return upRiver(ctx, pool) }); err != nil {
 			return fmt.Errorf("migrate River: %w", err)
 		}
 		return nil
 	})
+}
+
+// A migration waits for the lock of a table for at most lockTimeout, because all later users of the table
+// wait behind it. Then it lets them go first, and tries again for at most lockPatience.
+const (
+	lockTimeout  = 500 * time.Millisecond
+	lockPause    = 100 * time.Millisecond
+	lockPatience = time.Minute
+	// lockNotAvailable is the code of Postgres for a lock that took too long.
+	lockNotAvailable = "55P03"
+)
+
+// patiently repeats a migration that could not lock a table in time.
+func patiently(ctx context.Context, migrate func() error) error {
+	for began := time.Now(); ; {
+		err := migrate()
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != lockNotAvailable {
+			return err
+		}
+		if time.Since(began) > lockPatience {
+			return fmt.Errorf("other transactions held a table for %s; end them and start again: %w", lockPatience, err)
+		}
+		select {
+		case <-time.After(lockPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 func upOurs(ctx context.Context, db *sql.DB) error {
@@ -93,6 +132,21 @@ func upRiver(ctx context.Context, pool *pgxpool.Pool) error {
 
 func riverMigrator(pool *pgxpool.Pool) (*rivermigrate.Migrator[pgx.Tx], error) {
 	return rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: silent})
+}
+
+// Generation returns the number of the newest migration of this program. Of two programs, the one with
+// the higher generation is the newer one.
+func Generation() int64 {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	number, _, _ := strings.Cut(slices.Max(names), "_")
+	generation, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		panic(err) // a test of the names of the files fails first
+	}
+	return generation
 }
 
 // Version returns a hash of every migration, ours and River's. Tests use it as the key of a migrated

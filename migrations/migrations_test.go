@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -132,4 +133,37 @@ func TestSchemaRefusesNonsense(t *testing.T) {
 		_, err := conn.Exec(t.Context(), sql)
 		require.Error(t, err, sql)
 	}
+}
+
+// TestAMigrationGivesWay: a migration that must wait for a table does not keep the service waiting behind
+// it for longer than its lock timeout.
+func TestAMigrationGivesWay(t *testing.T) {
+	t.Parallel()
+	ctx, url := t.Context(), empty(t)
+	upTo(t, url, 20)
+	reader, err := pgx.Connect(ctx, url)
+	require.NoError(t, err)
+	defer func() { _ = reader.Close(context.Background()) }()
+	tx, err := reader.Begin(ctx)
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, "lock table nodes in access share mode")
+	require.NoError(t, err)
+	migrated := make(chan error, 1)
+	go func() { migrated <- migrations.Up(ctx, url) }()
+
+	service, err := pgx.Connect(ctx, url)
+	require.NoError(t, err)
+	defer func() { _ = service.Close(context.Background()) }()
+	waits := func() (n int) {
+		require.NoError(t, service.QueryRow(ctx, `select count(*) from pg_locks where relation = 'nodes'::regclass and not granted`).Scan(&n))
+		return n
+	}
+	for range 2 { // it tries again
+		require.Eventually(t, func() bool { return waits() > 0 }, time.Minute, time.Millisecond)
+		_, err = service.Exec(ctx, "select * from nodes") // it waits behind the migration, which gives way
+		require.NoError(t, err)
+	}
+	require.NoError(t, tx.Rollback(ctx))
+	require.NoError(t, <-migrated)
+	require.EqualValues(t, 21, min(migrations.Generation(), 21))
 }

@@ -38,7 +38,7 @@ type newEvents struct {
 // them.
 func (w *work) read(ctx context.Context, tx pgx.Tx, from, to, limit int64) (newEvents, error) {
 	a := newEvents{events: map[string][]eventstore.Recorded{}}
-	r := reader{decode: w.Decode, position: from}
+	r := reader{decode: w.Decode, position: from, unreadable: &w.unreadable}
 	var err error
 	a.n, err = r.read(ctx, tx, "select "+eventColumns+` from public.events
 		 where position > $1 and position <= $2 and `+w.ofCategories("stream")+" order by position limit $3",
@@ -50,6 +50,7 @@ func (w *work) read(ctx context.Context, tx pgx.Tx, from, to, limit int64) (newE
 			return nil
 		})
 	a.last = r.position
+	a.order = w.unreadable.without(a.order)
 	return a, err
 }
 
@@ -85,6 +86,7 @@ func (w *work) foldEvents(ctx context.Context, tx pgx.Tx, c *roundResult, a newE
 		return err
 	}
 	c.events += a.n
+	a.order = w.unreadable.without(a.order) // loading may have found more
 	return w.upsert(ctx, tx, c, a)
 }
 
@@ -110,7 +112,7 @@ func (w *work) loadStates(ctx context.Context, tx pgx.Tx, c *roundResult, names 
 	if len(unknown) == 0 {
 		return nil
 	}
-	r := reader{decode: w.Decode}
+	r := reader{decode: w.Decode, unreadable: &w.unreadable}
 	// The lateral join reads each stream through its index. A plain join could scan the log.
 	_, err := r.read(ctx, tx, `
 		select e.stream, e.version, e.position, e.type, e.data
@@ -223,6 +225,9 @@ func (w *work) round(ctx context.Context, compare func(tx pgx.Tx, snapshot strin
 			if err := compare(tx, snapshot, c); err != nil {
 				return err
 			}
+		}
+		if err := w.unreadable.save(ctx, tx); err != nil {
+			return err
 		}
 		return advance(ctx, tx, to)
 	})

@@ -24,9 +24,14 @@ type Certificate struct {
 	// Equal is true when every live row equals the row rebuilt from the log.
 	Equal bool `json:"equal"`
 	// Accepted is true when tables were swapped although they differed.
-	Accepted bool         `json:"accepted"`
-	Swapped  bool         `json:"swapped"`
-	Tables   []TableProof `json:"tables"`
+	Accepted bool `json:"accepted"`
+	Swapped  bool `json:"swapped"`
+	// UnreadableStreams counts the streams with events that the program does not know. Unreadable has
+	// the first of them, at most 20. The tables of their categories were not compared for their
+	// accounts.
+	UnreadableStreams int64        `json:"unreadable_streams,omitempty"`
+	Unreadable        []Unreadable `json:"unreadable,omitempty"`
+	Tables            []TableProof `json:"tables"`
 	// Events is the number of events folded.
 	Events          int64   `json:"events"`
 	DurationSeconds float64 `json:"duration_seconds"`
@@ -49,6 +54,8 @@ type TableProof struct {
 	// accounts whose digests differ.
 	Accounts          int64 `json:"accounts"`
 	AccountsDiffering int64 `json:"accounts_differing"`
+	// AccountsLeft is the number of accounts that were not compared, because of unreadable streams.
+	AccountsLeft int64 `json:"accounts_left,omitempty"`
 	// Missing rows are only in the rebuilt table, Surplus rows only in the live one.
 	// Changed rows are in both and differ.
 	Missing int64 `json:"missing"`
@@ -108,22 +115,30 @@ func (w *work) store(ctx context.Context, in executor, c *Certificate, events in
 	return err
 }
 
-// build says in which shape and when a read model was last built.
+// build says how and when a read model was last built.
 type build struct {
 	Shape string
 	At    time.Time
+	// Generation is the first generation of the program that writes rows of this shape.
+	Generation int64
+	// Mixed is true when a node of an earlier generation was alive after the build. It may have
+	// written rows of the shape before.
+	Mixed bool
 }
 
-// shapes returns in which shape and when each read model was last built.
-func (r *Rebuilder) shapes(ctx context.Context) (map[string]build, error) {
-	rows, err := r.Owner.Query(ctx, "select name, shape, rebuilt_at from public.read_models")
+// builds returns how and when each read model was last built.
+func (r *Rebuilder) builds(ctx context.Context) (map[string]build, error) {
+	rows, err := r.Owner.Query(ctx, `
+		select m.name, m.shape, m.rebuilt_at, m.generation,
+		       exists (select from public.nodes n where n.generation < m.generation and n.lease_until > m.rebuilt_at)
+		  from public.read_models m`)
 	if err != nil {
 		return nil, err
 	}
 	builds := map[string]build{}
 	var name string
 	var m build
-	_, err = pgx.ForEachRow(rows, []any{&name, &m.Shape, &m.At}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&name, &m.Shape, &m.At, &m.Generation, &m.Mixed}, func() error {
 		builds[name] = m
 		return nil
 	})
@@ -144,8 +159,10 @@ func (r *Rebuilder) recordShapes(ctx context.Context, in executor, names []strin
 	}
 	trip := &pgx.Batch{}
 	for _, m := range models {
-		trip.Queue(`insert into public.read_models (name, shape) values ($1, $2)
-			on conflict (name) do update set shape = excluded.shape, rebuilt_at = clock_timestamp()`, m.Table(), m.Shape())
+		trip.Queue(`insert into public.read_models (name, shape, generation) values ($1, $2, $3)
+			on conflict (name) do update set shape = excluded.shape, rebuilt_at = clock_timestamp(),
+			generation = case when read_models.shape = excluded.shape then read_models.generation else excluded.generation end`,
+			m.Table(), m.Shape(), r.Generation)
 	}
 	return in.SendBatch(ctx, trip).Close()
 }
@@ -157,9 +174,10 @@ type Listed struct {
 	Category string `json:"category"`
 	Rows     int64  `json:"rows"`
 	// Shape is the shape that this program expects. Current is true when the table was
-	// built in it.
+	// built in it. Newer is true when a newer release built the table in another one.
 	Shape     string    `json:"shape"`
 	Current   bool      `json:"current"`
+	Newer     bool      `json:"newer,omitempty"`
 	RebuiltAt time.Time `json:"rebuilt_at"`
 	// Certificate is the last certificate of this table, without its other tables.
 	Certificate *Certificate `json:"certificate,omitempty"`
@@ -167,7 +185,7 @@ type Listed struct {
 
 // List returns all read models.
 func (r *Rebuilder) List(ctx context.Context) ([]Listed, error) {
-	made, err := r.shapes(ctx)
+	made, err := r.builds(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +194,7 @@ func (r *Rebuilder) List(ctx context.Context) ([]Listed, error) {
 		m := made[p.Table()]
 		l := Listed{
 			Table: p.Table(), Category: p.Category().Category(), Shape: p.Shape(),
-			Current: m.Shape == p.Shape(), RebuiltAt: m.At.UTC(),
+			Current: m.Shape == p.Shape(), Newer: r.newer(m, p), RebuiltAt: m.At.UTC(),
 		}
 		if err := r.Owner.QueryRow(ctx, "select count(*) from public."+p.Table()).Scan(&l.Rows); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Table(), err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -37,7 +38,11 @@ func (w *work) compareAll(ctx context.Context) (Certificate, error) {
 			}
 			w.report(Comparing, 0, int64(len(w.models)))
 			for i, m := range w.models {
-				p, err := proof(ctx, tx, liveTx, m)
+				left, err := w.unreadable.accounts(ctx, tx, m)
+				if err != nil {
+					return fmt.Errorf("%s: %w", m.Table(), err)
+				}
+				p, err := proof(ctx, tx, liveTx, m, left)
 				if err != nil {
 					return fmt.Errorf("%s: %w", m.Table(), err)
 				}
@@ -48,13 +53,13 @@ func (w *work) compareAll(ctx context.Context) (Certificate, error) {
 			return nil
 		})
 	})
-	c.Position = w.position
+	c.Position, c.Unreadable, c.UnreadableStreams = w.position, w.unreadable.examples(), w.unreadable.count()
 	return c, err
 }
 
-// proof compares one table. One connection reads the shadow table, which may have
+// proof compares one table, without the accounts in left. One connection reads the shadow table, which may have
 // uncommitted rows. Another connection reads the live table at the same time.
-func proof(ctx context.Context, made, live pgx.Tx, m Projection) (TableProof, error) {
+func proof(ctx context.Context, made, live pgx.Tx, m Projection, left []string) (TableProof, error) {
 	p := TableProof{Table: m.Table()}
 	var mine, theirs pgx.Rows
 	var reading errgroup.Group
@@ -72,6 +77,10 @@ func proof(ctx context.Context, made, live pgx.Tx, m Projection) (TableProof, er
 	var differing []string
 	var rebuilt, lives digest
 	err = merge(mine, theirs, func(account string, a, b digest) {
+		if slices.Contains(left, account) {
+			p.AccountsLeft++
+			return
+		}
 		rebuilt.add(a)
 		lives.add(b)
 		p.Accounts++
@@ -89,7 +98,7 @@ func proof(ctx context.Context, made, live pgx.Tx, m Projection) (TableProof, er
 		return p, nil
 	}
 	within := rowsOf{column: m.Account(), values: differing}
-	if len(differing) > manyAccounts {
+	if len(differing) > manyAccounts && len(left) == 0 {
 		within = rowsOf{}
 	}
 	return p, p.differences(ctx, made, m, within)

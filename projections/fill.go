@@ -58,7 +58,7 @@ type filler struct {
 }
 
 func (w *work) newFiller(ctx context.Context, conn *pgx.Conn) (*filler, error) {
-	f := &filler{work: w, conn: conn, reader: reader{decode: w.Decode}}
+	f := &filler{work: w, conn: conn, reader: reader{decode: w.Decode, unreadable: &w.unreadable}}
 	for _, m := range w.models {
 		c, err := newCopying(ctx, conn, m)
 		if err != nil {
@@ -76,7 +76,8 @@ func (f *filler) fill(ctx context.Context, c chunk) error {
 		if _, err := tx.Exec(ctx, "set local synchronous_commit = off"); err != nil {
 			return err
 		}
-		s := stream{name: c.lower}
+		var s stream
+		f.reader.last, f.reader.lastVersion = []byte(c.lower), 0
 		for more := true; more; {
 			var err error
 			if s, more, err = f.piece(ctx, tx, c, s); err != nil {
@@ -88,15 +89,18 @@ func (f *filler) fill(ctx context.Context, c chunk) error {
 				}
 			}
 		}
+		if err := f.unreadable.save(ctx, tx); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, "update "+shadow+".chunks set done = true where n = $1", c.n)
 		return err
 	})
 }
 
-// piece folds the next events of a chunk, starting after s. It returns the last stream and
-// whether more events may follow.
+// piece folds the next events of a chunk, after the last event that was read. s is the stream before
+// them. It returns the last stream and whether more events may follow.
 func (f *filler) piece(ctx context.Context, tx pgx.Tx, c chunk, s stream) (stream, bool, error) {
-	args := []any{s.name, s.version, f.position, pieceEvents}
+	args := []any{string(f.reader.last), f.reader.lastVersion, f.position, pieceEvents}
 	below := ""
 	if c.upper != nil {
 		args, below = append(args, *c.upper), " and stream < $5"

@@ -38,6 +38,7 @@ type work struct {
 	// far.
 	total, folded int64
 	states        stateCache
+	unreadable    unreadable
 	reporting     sync.Mutex
 }
 
@@ -95,6 +96,7 @@ func (w *work) plan(ctx context.Context) error {
 // covers the requested read models, their shapes, and the definitions of the live tables.
 func (w *work) fingerprint(ctx context.Context) (string, error) {
 	sum := sha256.New()
+	fmt.Fprintf(sum, "%q\x00", w.Readable) // a newer program can read more streams
 	for _, m := range w.models {
 		var definition string
 		err := w.conn.QueryRow(ctx, `
@@ -130,10 +132,13 @@ func (w *work) resume(ctx context.Context, fingerprint string) (bool, error) {
 		return c, row.Scan(&c.n, &c.lower, &c.upper, &c.events)
 	})
 	w.folded = w.total
+	if err != nil {
+		return false, err
+	}
 	for _, c := range w.chunks {
 		w.folded -= c.events
 	}
-	return true, err
+	return true, w.unreadable.load(ctx, w.conn)
 }
 
 // undefined reports whether a table or its schema does not exist.
@@ -202,6 +207,7 @@ func (w *work) prepare(ctx context.Context, tx pgx.Tx, fingerprint string) error
 		create schema %[1]s;
 		create table %[1]s.run (position bigint not null, fingerprint text not null, events bigint not null);
 		create table %[1]s.chunks (n integer primary key, lower text not null, upper text, events bigint not null, done boolean not null);
+		create table %[1]s.unreadable (stream text primary key, type text not null);
 		create table %[1]s.indexed (name text primary key)`, shadow))
 	if err != nil {
 		return err

@@ -24,6 +24,10 @@ type Rebuilder struct {
 	Owner *pgxpool.Pool
 	// Decode converts a stored event to an event of the domain.
 	Decode func(stored string, data []byte) (eventstore.Event, error)
+	// Readable are the stored names of the events that Decode knows.
+	Readable []string
+	// Generation is the generation of this program (migrations.Generation).
+	Generation int64
 	// Role is the role of the service, which may read and write the new tables.
 	Role string
 	// Projections are all read models.
@@ -70,46 +74,13 @@ func (r *Rebuilder) Verify(ctx context.Context, names ...string) (Certificate, e
 	})
 }
 
-// Refresh rebuilds the read models whose shape is not the program's, and returns their
-// names. It waits for a rebuild of another process.
-func (r *Rebuilder) Refresh(ctx context.Context) ([]string, error) {
-	if stale, err := r.stale(ctx); err != nil || len(stale) == 0 {
-		return nil, err
-	}
-	var stale []string
-	_, err := r.withLock(ctx, 0, func(conn *pgx.Conn) (_ Certificate, err error) {
-		if stale, err = r.stale(ctx); err != nil || len(stale) == 0 {
-			return Certificate{}, err
-		}
-		var empty bool
-		if err := conn.QueryRow(ctx, "select not exists (select from public.events)").Scan(&empty); err != nil {
-			return Certificate{}, err
-		}
-		if empty {
-			return Certificate{}, r.recordShapes(ctx, conn, stale)
-		}
-		return r.run(ctx, conn, stale, runOptions{swap: true, accept: true})
-	})
-	return stale, err
-}
-
-// stale returns the read models whose shape is not the program's.
-func (r *Rebuilder) stale(ctx context.Context) ([]string, error) {
-	made, err := r.shapes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var stale []string
-	for _, p := range r.Projections {
-		if made[p.Table()].Shape != p.Shape() {
-			stale = append(stale, p.Table())
-		}
-	}
-	return stale, nil
-}
-
 // runOptions says what a run does after the comparison.
-type runOptions struct{ swap, accept bool }
+type runOptions struct {
+	swap, accept bool
+	// keep leaves the live rows of accounts with unreadable streams in place. Without it such streams
+	// prevent a swap.
+	keep bool
+}
 
 // maxRounds is the largest number of rounds that do not catch up. Each round has fewer
 // events than the one before, unless the log grows faster than it is folded.
@@ -151,6 +122,9 @@ func (w *work) prove(ctx context.Context, o runOptions) (Certificate, error) {
 		return c, fmt.Errorf("compare the tables: %w", err)
 	}
 	if o.swap && (c.Equal || o.accept) {
+		if err := w.mayReplace(o); err != nil {
+			return c, err
+		}
 		if err := w.swapIn(ctx, &c, o); err != nil {
 			return c, fmt.Errorf("swap the tables: %w", err)
 		}

@@ -306,7 +306,7 @@ func TestRefresh(t *testing.T) {
 	ctx := t.Context()
 	all, err := w.rebuilder().Refresh(ctx)
 	require.NoError(t, err)
-	require.Len(t, all, len(models()), "with an empty log only the shapes are recorded")
+	require.Len(t, all.Rebuilt, len(models()), "with an empty log only the shapes are recorded")
 	again, err := w.rebuilder().Refresh(ctx)
 	require.NoError(t, err)
 	require.Empty(t, again)
@@ -317,7 +317,7 @@ func TestRefresh(t *testing.T) {
 	_, err = w.owner.Exec(ctx, "truncate videos; update read_models set shape = 'another' where name = 'videos'")
 	require.NoError(t, err)
 	// Two processes start at the same time. The second one waits and finds nothing to do.
-	refreshed := make([][]string, 2)
+	refreshed := make([]projections.Refreshed, 2)
 	failed := make([]error, 2)
 	var starting sync.WaitGroup
 	for i := range refreshed {
@@ -325,7 +325,7 @@ func TestRefresh(t *testing.T) {
 	}
 	starting.Wait()
 	require.NoError(t, errors.Join(failed...))
-	require.Equal(t, []string{"videos"}, slices.Concat(refreshed...))
+	require.Equal(t, []string{"videos"}, slices.Concat(refreshed[0].Rebuilt, refreshed[1].Rebuilt))
 	require.Equal(t, before, w.dump(ctx, t))
 	var accepted bool
 	require.NoError(t, w.owner.QueryRow(ctx, "select accepted from rebuild_certificates").Scan(&accepted))

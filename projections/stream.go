@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -64,8 +65,12 @@ type reader struct {
 	// name and events are the current group.
 	name   []byte
 	events []eventstore.Recorded
-	// position is the position of the last event read.
-	position int64
+	// position is the position of the last event read. last and lastVersion are its stream and version.
+	position    int64
+	last        []byte
+	lastVersion int64
+	// unreadable gets the streams with events that decode does not know. Their events are left out.
+	unreadable *unreadable
 }
 
 // eventColumns are the columns that a reader needs, in its order.
@@ -85,24 +90,36 @@ func (r *reader) read(ctx context.Context, tx pgx.Tx, sql string, args []any, ea
 		return 0, err
 	}
 	defer rows.Close()
-	r.name, r.events = r.name[:0], r.events[:0]
+	r.name, r.events, r.last = r.name[:0], r.events[:0], r.last[:0]
 	var n int64
+	skip := false
 	for rows.Next() {
 		raw := rows.RawValues()
+		if string(raw[0]) != string(r.last) || n == 0 {
+			r.last = append(r.last[:0], raw[0]...)
+			skip = r.unreadable.has(r.last)
+		}
+		r.lastVersion, r.position = bigint(raw[1]), bigint(raw[2])
+		n++
+		if skip {
+			continue
+		}
 		if string(raw[0]) != string(r.name) || len(r.events) == groupEvents {
 			if err := r.pass(each); err != nil {
 				return n, err
 			}
 			r.name = append(r.name[:0], raw[0]...)
 		}
-		n++
 		event, err := r.decode(r.typeOf(raw[3]), raw[4])
-		version := bigint(raw[1])
-		r.position = bigint(raw[2])
-		if err != nil {
-			return n, fmt.Errorf("stream %s, version %d: %w", raw[0], version, err)
+		if errors.Is(err, eventstore.ErrUnknownEvent) {
+			r.unreadable.add(string(raw[0]), string(raw[3]))
+			skip, r.events = true, r.events[:0]
+			continue
 		}
-		r.events = append(r.events, eventstore.Recorded{Version: version, Event: event})
+		if err != nil {
+			return n, fmt.Errorf("stream %s, version %d: %w", raw[0], r.lastVersion, err)
+		}
+		r.events = append(r.events, eventstore.Recorded{Version: r.lastVersion, Event: event})
 	}
 	if err := rows.Err(); err != nil {
 		return n, err

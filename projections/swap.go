@@ -132,6 +132,9 @@ func (w *work) swap(ctx context.Context, c *Certificate, o runOptions) error {
 	if err := w.compareTouched(ctx, tx, c, o, done); err != nil {
 		return err
 	}
+	if err := errors.Join(w.mayReplace(o), w.keepUnreadable(ctx, tx)); err != nil {
+		return err
+	}
 	if err := w.exchange(ctx, tx, live); err != nil {
 		return err
 	}

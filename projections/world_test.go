@@ -115,7 +115,11 @@ type ready struct{ *resources.Reader }
 func (ready) InferenceReady(context.Context) error { return nil }
 
 func (w *world) rebuilder() *projections.Rebuilder {
-	return &projections.Rebuilder{Owner: w.owner, Decode: codec.Events().Unmarshal, Role: postgres.Role, Projections: models()}
+	events := codec.Events()
+	return &projections.Rebuilder{
+		Owner: w.owner, Decode: events.Unmarshal, Readable: events.Readable(), Generation: migrations.Generation(),
+		Role: postgres.Role, Projections: models(),
+	}
 }
 
 // rebuild rebuilds all tables. It requires that they equal the live ones row for row, by

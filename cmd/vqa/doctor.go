@@ -80,7 +80,11 @@ func inspectLog(ctx context.Context, url string) (found []doctor.Finding, err er
 			Verdict: doctor.Broken, Detail: "an open transaction blocks all readers: " + w.String(), Fix: "run in the database: " + w.Remedy(),
 		})
 	}
-	return found, err
+	if err != nil {
+		return found, err
+	}
+	releases, err := inspectReleases(ctx, url)
+	return append(found, releases...), err
 }
 
 // flattened returns the errors of a nested errors.Join.

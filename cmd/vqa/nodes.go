@@ -8,13 +8,17 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/node"
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/objects"
+	"vqa/migrations"
 )
 
 func nodesCommand() *cobra.Command {
@@ -22,8 +26,37 @@ func nodesCommand() *cobra.Command {
 		Use:   "nodes",
 		Short: "Manage what the nodes of an installation share",
 	}
-	cmd.AddCommand(nodesAdoptCommand())
+	cmd.AddCommand(nodesListCommand(), nodesAdoptCommand())
 	return cmd
+}
+
+func nodesListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the living nodes with the generation of their release",
+		Long: `Lists the nodes whose lease lasts. The generation is the number of the newest migration of a release.
+Nodes of two generations run together only during a rolling upgrade.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				nodes, err := livingNodes(ctx, a.pool)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{"generation": migrations.Generation(), "nodes": nodes})
+				}
+				t := terminal.Table{{"NAME", "GENERATION", "STARTED", "RENEWED"}}
+				for _, n := range nodes {
+					t = append(t, []string{n.Name, strconv.FormatInt(n.Generation, 10), n.StartedAt.Format(time.DateTime), n.RenewedAt.Format(time.DateTime)})
+				}
+				t.Print(terminal.NewScreen(cmd.OutOrStdout()))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd)
 }
 
 func nodesAdoptCommand() *cobra.Command {

@@ -46,6 +46,7 @@ func printCertificate(out io.Writer, c projections.Certificate, asJSON bool) err
 		})
 	}
 	t.Print(s)
+	printUnreadable(s, c)
 	printDifferences(s, c)
 	fmt.Fprintf(s, "\n  %s events in %.1f s, %s a second", terminal.Thousands(c.Events), c.DurationSeconds, terminal.Thousands(int64(c.EventsPerSecond)))
 	if c.Swapped {
@@ -53,6 +54,19 @@ func printCertificate(out io.Writer, c projections.Certificate, asJSON bool) err
 	}
 	fmt.Fprintln(s)
 	return nil
+}
+
+// printUnreadable names the streams that this program could not judge.
+func printUnreadable(s terminal.Screen, c projections.Certificate) {
+	if c.UnreadableStreams == 0 {
+		return
+	}
+	fmt.Fprintf(s, "\n  %s: %s streams have events that this program does not know. Their accounts were left out\n"+
+		"  of the tables of these streams. Verify with the newest release.\n",
+		s.Paint(terminal.BoldYellow, "NOT JUDGED"), terminal.Thousands(c.UnreadableStreams))
+	for _, u := range c.Unreadable {
+		fmt.Fprintf(s, "  %s: %s\n", u.Stream, u.Type)
+	}
 }
 
 // printDifferences writes examples of rows that differ: each live value, and in parentheses the value

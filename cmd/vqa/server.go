@@ -38,6 +38,7 @@ import (
 	"vqa/handlers/objects"
 	"vqa/handlers/react"
 	"vqa/handlers/survey"
+	"vqa/migrations"
 	"vqa/projections/public"
 	"vqa/projections/resources"
 )
@@ -178,7 +179,7 @@ func probeSlots() int { return min(max(runtime.GOMAXPROCS(0), 2), 4) }
 // openJobs opens the jobs and the feed that starts them.
 func (s *server) openJobs(ctx context.Context) (err error) {
 	name := id.NewSource(s.clock.Now, rand.Reader).New("node")
-	if s.presence, err = node.Join(ctx, s.pool, name, s.log); err != nil {
+	if s.presence, err = node.Join(ctx, s.pool, name, migrations.Generation(), s.log); err != nil {
 		return err
 	}
 	s.windows, s.locks = node.NewWindows(s.pool), node.NewLocks(s.pool, s.presence)
@@ -328,6 +329,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the demo videos", func() error { s.makeDemos(working); return nil })
 	s.work("the recording of key uses", func() error { s.keyUses.Run(working); return nil })
 	s.work("the alarms", func() error { s.alarms.Run(working); return nil })
+	s.work("the rebuild of read models", func() error { s.keepFresh(working); return nil })
 	s.work("housekeeping", func() error { s.keepHouse(working); return nil })
 	end, err := announce(s.config.DataDir, s.baseURL())
 	if err != nil {

@@ -21,6 +21,8 @@ type Registration struct {
 	name      string
 	goType    reflect.Type
 	upcasters []Upcaster
+	// readFirst is true when this release reads the newest version and does not write it.
+	readFirst bool
 	decode    func([]byte) (eventstore.Event, error)
 }
 
@@ -39,6 +41,14 @@ func Register[T eventstore.Event](name string, upcasters ...Upcaster) Registrati
 			return event, nil
 		},
 	}
+}
+
+// ReadFirst makes the newest version readable in this release. The next release writes it: then the nodes
+// that it meets in a rolling upgrade can read it. Until then events are stored in the version before, so
+// the new fields must be unset. A new type is not stored at all.
+func (r Registration) ReadFirst() Registration {
+	r.readFirst = true
+	return r
 }
 
 // Codec encodes and decodes every event that the program can store. It is safe for concurrent use.
@@ -73,19 +83,33 @@ func New(registrations ...Registration) *Codec {
 }
 
 // UnknownTypeError says that a stored name or a type is not registered, or that a newer program
-// wrote the payload.
+// wrote the payload. It is an eventstore.ErrUnknownEvent.
 type UnknownTypeError struct{ Type string }
+
+// Unwrap returns eventstore.ErrUnknownEvent.
+func (e *UnknownTypeError) Unwrap() error { return eventstore.ErrUnknownEvent }
 
 func (e *UnknownTypeError) Error() string {
 	return fmt.Sprintf("this program does not know the event type %q; a newer version may have written it", e.Type)
 }
 
-// Names returns the stored name of every registered event in its newest version,
-// sorted.
+// Names returns the stored name of every event that this program writes, sorted.
 func (c *Codec) Names() []string {
 	names := make([]string, 0, len(c.byName))
 	for _, r := range c.byName {
-		names = append(names, r.storedName())
+		if written := r.written(); written > 0 {
+			names = append(names, r.storedName(written))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Readable returns every stored name that this program can read, in all versions, sorted.
+func (c *Codec) Readable() []string {
+	var names []string
+	for _, entry := range c.Registry() {
+		names = append(names, entry.Stored...)
 	}
 	slices.Sort(names)
 	return names
@@ -107,11 +131,14 @@ func (c *Codec) Marshal(event eventstore.Event) (stored string, data []byte, err
 	if !ok {
 		return "", nil, &UnknownTypeError{Type: fmt.Sprintf("%s (%T)", event.EventType(), event)}
 	}
+	if r.written() == 0 {
+		return "", nil, fmt.Errorf("encode %s: this release reads it and does not write it yet", r.name)
+	}
 	data, err = json.Marshal(event)
 	if err != nil {
 		return "", nil, fmt.Errorf("encode %s: %w", r.name, err)
 	}
-	return r.storedName(), data, nil
+	return r.storedName(r.written()), data, nil
 }
 
 // Unmarshal returns the event of a stored name and payload in its newest shape. Errors:
@@ -137,11 +164,22 @@ func (c *Codec) Unmarshal(stored string, data []byte) (eventstore.Event, error) 
 	return event, nil
 }
 
-func (r Registration) storedName() string {
-	if len(r.upcasters) == 0 {
+// newest is the newest version, from 1.
+func (r Registration) newest() int { return len(r.upcasters) + 1 }
+
+// written is the version that this program writes, or 0.
+func (r Registration) written() int {
+	if r.readFirst {
+		return r.newest() - 1
+	}
+	return r.newest()
+}
+
+func (r Registration) storedName(version int) string {
+	if version == 1 {
 		return r.name
 	}
-	return r.name + "@" + strconv.Itoa(len(r.upcasters)+1)
+	return r.name + "@" + strconv.Itoa(version)
 }
 
 func splitStoredName(stored string) (name string, version int, err error) {

@@ -164,3 +164,34 @@ func FuzzUnmarshal(f *testing.F) {
 		require.Equal(t, string(written), string(rewritten))
 	})
 }
+
+type readFirst struct {
+	A int `json:"a"`
+}
+
+func (readFirst) EventType() string { return "test.read_first" }
+
+// TestReadFirst: a release reads a new version, or a new type, and does not write it.
+func TestReadFirst(t *testing.T) {
+	t.Parallel()
+	keep := func(old json.RawMessage) (json.RawMessage, error) { return old, nil }
+	version := codec.New(codec.Register[readFirst]("test.read_first", keep, keep).ReadFirst())
+	stored, data, err := version.Marshal(readFirst{A: 1})
+	require.NoError(t, err)
+	require.Equal(t, "test.read_first@2", stored)
+	for _, name := range []string{"test.read_first", stored, "test.read_first@3"} {
+		event, err := version.Unmarshal(name, data)
+		require.NoError(t, err)
+		require.Equal(t, readFirst{A: 1}, event)
+	}
+	_, err = version.Unmarshal("test.read_first@4", data)
+	require.ErrorIs(t, err, eventstore.ErrUnknownEvent)
+	require.Equal(t, []string{"test.read_first@2"}, version.Names())
+
+	kind := codec.New(codec.Register[readFirst]("test.read_first").ReadFirst())
+	_, err = kind.Unmarshal("test.read_first", data)
+	require.NoError(t, err)
+	_, _, err = kind.Marshal(readFirst{A: 1})
+	require.ErrorContains(t, err, "does not write it yet")
+	require.Empty(t, kind.Names())
+}

@@ -9,6 +9,11 @@
 // shape has no suffix. Stored payloads never change: reading converts an old payload step by
 // step to the newest shape, so that the domain has only one.
 //
+// # Two releases on one log
+//
+// A release learns to read a new type or version before any release writes it (ReadFirst). A program
+// that meets one it does not know fails with eventstore.ErrUnknownEvent, which says so.
+//
 // # Guarantees
 //
 //   - Reading is strict: an unknown name, a version newer than this program, an unknown field,

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -28,9 +27,9 @@ type Entry struct {
 func (c *Codec) Registry() []Entry {
 	entries := make([]Entry, 0, len(c.byName))
 	for _, r := range c.byName {
-		e := Entry{Name: r.name, Stored: []string{r.name}, Type: r.goType}
-		for v := 2; v <= len(r.upcasters)+1; v++ {
-			e.Stored = append(e.Stored, r.name+"@"+strconv.Itoa(v))
+		e := Entry{Name: r.name, Type: r.goType}
+		for v := 1; v <= r.newest(); v++ {
+			e.Stored = append(e.Stored, r.storedName(v))
 		}
 		entries = append(entries, e)
 	}

@@ -21,7 +21,7 @@ type object = map[string]any
 func (c *Codec) Schema(stored string) ([]byte, error) {
 	name, _, _ := strings.Cut(stored, "@")
 	r, ok := c.byName[name]
-	if !ok || r.storedName() != stored {
+	if !ok || r.storedName(r.newest()) != stored {
 		return nil, &UnknownTypeError{Type: stored}
 	}
 	shape, err := shapeOf(r.goType, nil)

@@ -12,6 +12,9 @@
 //     in order. The group continues with all other events.
 //   - After the last attempt the event is parked (table parked), and its stream continues. An event
 //     that cannot be decoded is parked at once.
+//   - An event of a type or version that this program does not know is set aside for a node of the
+//     newer release that wrote it. The subscriber also leaves the group to that node. Attempts do not
+//     count. The event is parked when no node has known it for a day.
 //   - A failing event delays the events of other streams by at most one attempt, which is shorter
 //     than a second. While an account has slow failures, one of them is tried between two batches
 //     of the log.

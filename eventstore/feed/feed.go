@@ -39,6 +39,7 @@ type Feed struct {
 	attempts       int
 	firstPause     time.Duration
 	handlerTimeout time.Duration
+	unknownFor     time.Duration
 
 	mu     sync.Mutex
 	wakers map[chan struct{}]struct{}
@@ -61,6 +62,10 @@ func WithRetry(attempts int, firstPause time.Duration) Option {
 // attempt of a failing event. Default: 800 ms.
 func WithHandlerTimeout(d time.Duration) Option { return func(f *Feed) { f.handlerTimeout = d } }
 
+// WithUnknownFor sets how old an event of an unknown type must be to be parked. Until then it waits for
+// a node that knows the type. Default: a day.
+func WithUnknownFor(d time.Duration) Option { return func(f *Feed) { f.unknownFor = d } }
+
 // batchSize bounds the events of one transaction, which are delivered again after a crash.
 const batchSize = 100
 
@@ -73,7 +78,8 @@ func New(pool *pgxpool.Pool, codec *codec.Codec, log *slog.Logger, opts ...Optio
 	f := &Feed{
 		pool: pool, codec: codec, log: log,
 		poll: time.Second, attempts: 10, firstPause: 100 * time.Millisecond, handlerTimeout: 800 * time.Millisecond,
-		wakers: map[chan struct{}]struct{}{},
+		unknownFor: 24 * time.Hour,
+		wakers:     map[chan struct{}]struct{}{},
 	}
 	for _, opt := range opts {
 		opt(f)
@@ -105,7 +111,7 @@ func (f *Feed) Subscribe(ctx context.Context, group string, handler Handler) err
 	source := &source{
 		DB: db, ctx: ctx, group: group, wake: wake, log: log,
 		poll: f.poll, pause: pendingPauseMin, failedPause: failedPauseMin,
-		attempts: f.attempts, firstPause: f.firstPause,
+		attempts: f.attempts, firstPause: f.firstPause, readable: f.codec.Readable(), unknownFor: f.unknownFor,
 	}
 	deadline := ackDeadline
 	subscriber, err := watermillsql.NewSubscriber(source, watermillsql.SubscriberConfig{

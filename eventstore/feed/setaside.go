@@ -6,6 +6,8 @@ import (
 	"errors"
 	"maps"
 	"time"
+
+	"vqa/eventstore"
 )
 
 // slowAttempt is the time after which a failed attempt counts as slow. The other events of its account
@@ -153,6 +155,11 @@ func (s *source) failed(ctx context.Context, tx *sql.Tx, d delivery, kind string
 	}
 	d.attempts++
 	var undecodable *undecodableError
+	if errors.Is(cause, eventstore.ErrUnknownEvent) {
+		if held, err := s.hold(ctx, tx, d, kind, cause); err != nil || held {
+			return err
+		}
+	}
 	if d.attempts >= s.attempts || errors.As(cause, &undecodable) {
 		return s.park(ctx, tx, d, kind, cause)
 	}
@@ -169,6 +176,25 @@ func (s *source) failed(ctx context.Context, tx *sql.Tx, d delivery, kind string
 	default:
 		return s.setAside(ctx, tx, d, errorText(cause), pause)
 	}
+}
+
+// hold sets an event of an unknown type aside for a node that knows it, and leaves the group to that
+// node. It returns false when the event is too old to wait any longer.
+func (s *source) hold(ctx context.Context, tx *sql.Tx, d delivery, kind string, cause error) (held bool, err error) {
+	done, err := tx.ExecContext(ctx, `insert into set_aside (subscription, position, stream, attempts, error, due_at)
+		select $1, position, stream, 0, $3, clock_timestamp() from events
+		 where position = $2 and recorded_at >= clock_timestamp() - make_interval(secs => $4)`,
+		s.group, d.position, errorText(cause), s.unknownFor.Seconds())
+	if err != nil {
+		return false, err
+	}
+	n, err := done.RowsAffected()
+	if err != nil || n == 0 {
+		return false, err
+	}
+	s.waiting, s.giveWay = true, true
+	s.log.WarnContext(ctx, "an event waits for a node of the newer release that wrote it", "position", d.position, "type", kind)
+	return true, nil
 }
 
 // park skips an event that the group could not handle.

@@ -54,6 +54,12 @@ type source struct {
 	// attempts and firstPause are the limits of WithRetry.
 	attempts   int
 	firstPause time.Duration
+	// readable are the stored names of the events that this program knows. Another event waits for a
+	// node that knows it, until it is unknownFor old.
+	readable   []string
+	unknownFor time.Duration
+	// giveWay is true after a poll that met an unknown event: a newer node should take the group.
+	giveWay bool
 	failures
 }
 
@@ -85,16 +91,27 @@ const beginSQL = `select pg_try_advisory_xact_lock($1, hashtext($2)), events_set
 
 // The events that are set aside are read in a statement after the one that took the lock. Otherwise
 // the snapshot could lack those of the last holder, and later events of their streams would pass them.
-const nextDueSQL = `select extract(epoch from min(due_at) - clock_timestamp())::float8 from set_aside where subscription = $1`
+// Unknown events are due only when they are old enough to be parked.
+const (
+	isDue      = `(e.type = any($2) or e.recorded_at < clock_timestamp() - make_interval(secs => $3))`
+	nextDueSQL = `
+select extract(epoch from min(a.due_at) filter (where ` + isDue + `) - clock_timestamp())::float8, count(*) > 0
+  from set_aside a join events e on e.position = a.position
+ where a.subscription = $1 and a.due_at is not null`
+)
 
 // BeginTx begins the transaction of one poll. It takes the group's lock and finds the last position
 // to read, before any further statement of the poll takes its snapshot. Then it chooses what to read.
 func (s *source) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error) {
+	if s.giveWay {
+		s.giveWay = false
+		s.wait(2*s.poll, nil) // an idle node polls once in this time
+	}
 	tx, err := s.DB.BeginTx(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	var held bool
+	var held, waiting bool
 	var newest int64
 	var due sql.NullFloat64
 	err = tx.QueryRowContext(ctx, beginSQL, groupLock, s.group).Scan(&held, &s.settled, &newest, &s.replay)
@@ -102,7 +119,7 @@ func (s *source) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, err
 		err = errBusy
 	}
 	if err == nil {
-		err = tx.QueryRowContext(ctx, nextDueSQL, s.group).Scan(&due)
+		err = tx.QueryRowContext(ctx, nextDueSQL, s.group, s.readable, s.unknownFor.Seconds()).Scan(&due, &waiting)
 	}
 	if err != nil {
 		return nil, errors.Join(err, tx.Rollback())
@@ -110,7 +127,7 @@ func (s *source) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, err
 	s.pending = newest > s.settled
 	s.choose(due)
 	s.batch = s.batch[:0]
-	s.failures.begin(s.turn, due.Valid)
+	s.failures.begin(s.turn, waiting)
 	return tx, nil
 }
 
@@ -168,9 +185,9 @@ select position, stream, version, type, account_id, data::text, meta::text, reco
 const selectDueSQL = `
 select e.position, e.stream, e.version, e.type, e.account_id, e.data::text, e.meta::text, e.recorded_at, e.chain, a.attempts
   from set_aside a join events e on e.position = a.position
- where a.subscription = $1 and a.due_at <= clock_timestamp()
+ where a.subscription = $1 and a.due_at <= clock_timestamp() and ` + isDue + `
  order by a.due_at, a.position
- limit $2`
+ limit $4`
 
 // SelectQuery implements SchemaAdapter.
 func (s *source) SelectQuery(_, group string, _ watermillsql.OffsetsAdapter) watermillsql.Query {
@@ -178,7 +195,7 @@ func (s *source) SelectQuery(_, group string, _ watermillsql.OffsetsAdapter) wat
 	case turnReplay:
 		return watermillsql.Query{Query: selectReplaySQL, Args: []any{s.replay, group, batchSize}}
 	case turnRetry:
-		return watermillsql.Query{Query: selectDueSQL, Args: []any{group, batchSize}}
+		return watermillsql.Query{Query: selectDueSQL, Args: []any{group, s.readable, s.unknownFor.Seconds(), batchSize}}
 	}
 	return watermillsql.Query{Query: selectSQL, Args: []any{group, s.settled, batchSize}}
 }

@@ -1,9 +1,11 @@
 package fold
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"vqa/domain/account"
@@ -16,24 +18,24 @@ import (
 
 // The categories of streams.
 var (
-	Account     = category("account", account.Evolve)
-	Sandbox     = category("sandbox", account.EvolveQuota)
-	ClientToken = category("client_token", account.EvolveClientToken)
-	DeviceCode  = category("device_code", account.EvolveDeviceCode)
-	Credit      = category("credit", credit.Evolve)
-	Video       = category("video", video.Evolve)
-	Analysis    = category("analysis", analysis.Evolve)
-	Incident    = category("incident", incident.Evolve)
+	Account     = category("account", account.Evolve, 1)
+	Sandbox     = category("sandbox", account.EvolveQuota, 1)
+	ClientToken = category("client_token", account.EvolveClientToken, 1)
+	DeviceCode  = category("device_code", account.EvolveDeviceCode, 1)
+	Credit      = category("credit", credit.Evolve, 1)
+	Video       = category("video", video.Evolve, 1)
+	Analysis    = category("analysis", analysis.Evolve, 1)
+	Incident    = category("incident", incident.Evolve, 1)
 
-	Upgrade       = category("upgrade", account.EvolveUpgradeQuota)
-	UpgradeDay    = category("upgrade_day", account.EvolveUpgradeDay)
-	IdentityClaim = category("identity_claim", account.EvolveIdentityClaim)
+	Upgrade       = category("upgrade", account.EvolveUpgradeQuota, 1)
+	UpgradeDay    = category("upgrade_day", account.EvolveUpgradeDay, 1)
+	IdentityClaim = category("identity_claim", account.EvolveIdentityClaim, 1)
 
-	ClaimAddress = category("claim_address", account.EvolveClaimAddress)
-	ClaimGuesses = category("claim_guesses", account.EvolveGuesses)
+	ClaimAddress = category("claim_address", account.EvolveClaimAddress, 1)
+	ClaimGuesses = category("claim_guesses", account.EvolveGuesses, 1)
 
-	Checkpoint = category("checkpoint", credit.EvolveCheckpoint)
-	LedgerKeys = category("ledger_keys", credit.EvolveLedgerKeys)
+	Checkpoint = category("checkpoint", credit.EvolveCheckpoint, 1)
+	LedgerKeys = category("ledger_keys", credit.EvolveLedgerKeys, 1)
 )
 
 // all has the categories by name.
@@ -46,16 +48,22 @@ type Aggregate interface {
 	// FoldAny folds events into a state of this category. nil is the state before the first
 	// event.
 	FoldAny(state any, events ...eventstore.Recorded) (any, error)
+	// Snapshot returns the stored form of a state.
+	Snapshot(state any) ([]byte, error)
 }
 
 // Of is a category of streams whose events E fold to a state S.
 type Of[S any, E eventstore.Event] struct {
 	name   string
 	evolve func(S, E) S
+	// mark is the beginning of each snapshot. It names the shape of the state.
+	mark string
 }
 
-func category[S any, E eventstore.Event](name string, evolve func(S, E) S) Of[S, E] {
-	of := Of[S, E]{name, evolve}
+// category makes a category of streams. revision is raised when the same events give another state of
+// the same type.
+func category[S any, E eventstore.Event](name string, evolve func(S, E) S, revision int) Of[S, E] {
+	of := Of[S, E]{name, evolve, mark(reflect.TypeFor[S](), revision)}
 	all[name] = of
 	return of
 }
@@ -92,11 +100,14 @@ func (c Of[S, E]) Fold(s S, events ...eventstore.Recorded) (S, error) {
 	return s, nil
 }
 
-// Restore folds a loaded history, starting with its snapshot. Errors: the snapshot cannot be read,
-// or an event is of another category.
+// Restore folds a loaded history, starting with its snapshot. Errors: ErrOtherShape, the snapshot
+// cannot be read, or an event is of another category.
 func (c Of[S, E]) Restore(h eventstore.History) (S, error) {
 	var s S
 	if h.Snapshot != nil {
+		if !bytes.HasPrefix(h.Snapshot, []byte(c.mark)) {
+			return s, ErrOtherShape
+		}
 		if err := json.Unmarshal(h.Snapshot, &s); err != nil {
 			return s, fmt.Errorf("reading the snapshot of a %s: %w", c.name, err)
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"vqa/eventstore"
-	"vqa/eventstore/codec"
+	"vqa/eventstore/fold"
 )
 
 // attempt decides every task of the group once and appends the events. It returns a verdict for
@@ -186,9 +186,13 @@ func writes(entries map[eventstore.StreamID]entry, receipts bool) ([]eventstore.
 		w := eventstore.Write{Stream: id, Expected: e.version, Chain: e.chain, Events: e.pending, State: e.state}
 		changed = changed || len(e.pending) > 0
 		if e.snapshots && len(e.pending) > 0 && e.version+int64(len(e.pending))-e.snapshotVersion >= snapshotEvery {
-			snapshot, err := codec.MarshalState(e.state)
+			category, known := fold.Named(id.Category)
+			if !known {
+				return nil, fmt.Errorf("stream %s has no category", id)
+			}
+			snapshot, err := category.Snapshot(e.state)
 			if err != nil {
-				return nil, fmt.Errorf("encode the snapshot of %s: %w", id, err)
+				return nil, err
 			}
 			w.Snapshot = snapshot
 		}

@@ -220,6 +220,10 @@ func logSilent(cause error) error {
 	return fault.New(fault.DBUnavailable, "").WithRetryAfter(1).WithCause(cause)
 }
 
+// writtenByNewer is the message for a command on a stream with events that this program does not know.
+// During a rolling upgrade another node answers the next request.
+const writtenByNewer = "A newer release of the service has changed this resource, and this node cannot read it. Try again in 1 second."
+
 // commit decides and appends a group. It repeats both after a conflict, at most maxTries times.
 func (p *Pipeline) commit(ctx context.Context, l *lane, group []*task) {
 	for try := 1; len(group) > 0; try++ {
@@ -249,6 +253,10 @@ func (p *Pipeline) commit(ctx context.Context, l *lane, group []*task) {
 			for _, t := range group {
 				p.commit(ctx, l, []*task{t})
 			}
+			return
+		case errors.Is(err, eventstore.ErrUnknownEvent):
+			p.log.Warn("a command was refused, because a newer release of the program wrote to its stream; upgrade this node", "error", err)
+			settle(group, fault.New(fault.DBUnavailable, writtenByNewer).WithRetryAfter(1).WithCause(err))
 			return
 		case errors.As(err, &conflict):
 			p.log.Warn("a command failed after too many version conflicts", "stream", conflict.Stream.String(), "tries", try)

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -74,13 +73,16 @@ func (s *Service) SealLedgers(ctx context.Context, key ed25519.PrivateKey, accou
 		streams = append(streams, fold.Credit.Stream(id), fold.Checkpoint.Stream(id))
 	}
 	histories, err := s.Store.Load(ctx, streams...)
+	if errors.Is(err, eventstore.ErrUnknownEvent) && len(accountIDs) > 1 {
+		return s.sealOneByOne(ctx, key, accountIDs)
+	}
 	if err != nil {
 		return 0, err
 	}
 	var batch eventstore.Batch
 	var refused error
 	for _, id := range accountIDs {
-		w, err := s.seal(key, id, histories)
+		w, err := s.seal(ctx, key, id, histories)
 		if err != nil {
 			refused = errors.Join(refused, fmt.Errorf("sealing the ledger of %s: %w", id, err))
 		}
@@ -95,15 +97,40 @@ func (s *Service) SealLedgers(ctx context.Context, key ed25519.PrivateKey, accou
 	return len(batch.Writes), refused
 }
 
+// sealOneByOne leaves out the accounts with events that this program does not know.
+func (s *Service) sealOneByOne(ctx context.Context, key ed25519.PrivateKey, accountIDs []string) (sealed int, refused error) {
+	for _, id := range accountIDs {
+		n, err := s.SealLedgers(ctx, key, id)
+		if err != nil {
+			refused = errors.Join(refused, fmt.Errorf("sealing the ledger of %s: %w", id, err))
+		}
+		sealed += n
+	}
+	return sealed, refused
+}
+
+// restored folds a loaded history, from its first event when another release made its snapshot.
+func restored[S any, E eventstore.Event](
+	ctx context.Context, store eventstore.Store, of fold.Of[S, E], id eventstore.StreamID, h eventstore.History,
+) (S, error) {
+	state, err := of.Restore(h)
+	if errors.Is(err, fold.ErrOtherShape) {
+		if h, err = withoutSnapshot(ctx, store, id, h); err == nil {
+			state, err = of.Restore(h)
+		}
+	}
+	return state, err
+}
+
 // seal returns the write with the checkpoint of one account, or nothing when its ledger has not
 // changed.
-func (s *Service) seal(key ed25519.PrivateKey, accountID string, histories map[eventstore.StreamID]eventstore.History) ([]eventstore.Write, error) {
+func (s *Service) seal(ctx context.Context, key ed25519.PrivateKey, accountID string, histories map[eventstore.StreamID]eventstore.History) ([]eventstore.Write, error) {
 	entries, stream := histories[fold.Credit.Stream(accountID)], fold.Checkpoint.Stream(accountID)
-	balance, err := fold.Credit.Restore(entries)
+	balance, err := restored(ctx, s.Store, fold.Credit, fold.Credit.Stream(accountID), entries)
 	if err != nil {
 		return nil, err
 	}
-	last, err := fold.Checkpoint.Restore(histories[stream])
+	last, err := restored(ctx, s.Store, fold.Checkpoint, stream, histories[stream])
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +142,7 @@ func (s *Service) seal(key ed25519.PrivateKey, accountID string, histories map[e
 	}
 	meta := s.systemMeta(Cause{}, accountID, sealerActor)
 	w := writeOf(fold.Checkpoint, stream, histories[stream], last, meta, sealed)
-	w.Snapshot, err = json.Marshal(w.State)
+	w.Snapshot, err = fold.Checkpoint.Snapshot(w.State)
 	return []eventstore.Write{w}, err
 }
 

@@ -2,6 +2,8 @@ package command
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"vqa/domain/account"
@@ -139,6 +141,11 @@ func (s *session) entry(id eventstore.StreamID, restore func(eventstore.History)
 			return entry{}, err
 		}
 		state, err := restore(h)
+		if errors.Is(err, fold.ErrOtherShape) {
+			if h, err = withoutSnapshot(s.ctx, s.store, id, h); err == nil {
+				state, err = restore(h)
+			}
+		}
 		if err != nil {
 			return entry{}, err
 		}
@@ -146,6 +153,18 @@ func (s *session) entry(id eventstore.StreamID, restore func(eventstore.History)
 	}
 	s.own[id] = e
 	return e, nil
+}
+
+// withoutSnapshot loads the whole history of a stream, up to the version that was loaded before.
+func withoutSnapshot(ctx context.Context, store eventstore.Store, id eventstore.StreamID, h eventstore.History) (eventstore.History, error) {
+	events, err := store.LoadAll(ctx, id)
+	if err != nil {
+		return h, err
+	}
+	if int64(len(events)) < h.Version {
+		return h, fmt.Errorf("stream %s has %d events and version %d", id, len(events), h.Version)
+	}
+	return eventstore.History{Version: h.Version, Chain: h.Chain, Events: events[:h.Version]}, nil
 }
 
 func (s *session) load(id eventstore.StreamID) (eventstore.History, error) {

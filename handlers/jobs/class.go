@@ -93,7 +93,7 @@ func databaseLost(err error) bool {
 		return false
 	}
 	var unsent interface{ SafeToRetry() bool }
-	return fault.Has(err, fault.DBUnavailable) || is[net.Error](err) || is[*eventstore.ConflictError](err) ||
+	return fault.Has(err, fault.DBUnavailable) || errors.Is(err, eventstore.ErrUnknownEvent) || is[net.Error](err) || is[*eventstore.ConflictError](err) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.As(err, &unsent) && unsent.SafeToRetry()
 }

@@ -112,6 +112,10 @@ func AsFault(ctx context.Context, err error) *fault.Fault {
 	if f := fault.Of(err); f != nil {
 		return f
 	}
+	if errors.Is(err, eventstore.ErrUnknownEvent) {
+		// A node of the newer release can read it.
+		return fault.New(fault.DBUnavailable, "").WithRetryAfter(1).WithCause(err)
+	}
 	silent := errors.Is(err, context.DeadlineExceeded) && eventstore.PatienceOf(ctx).Over()
 	if silent || databaseLost(err) {
 		return fault.New(fault.DBUnavailable, "").WithCause(err)
