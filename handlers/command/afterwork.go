@@ -5,6 +5,8 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/video"
+	"vqa/eventstore"
+	"vqa/eventstore/fold"
 )
 
 // Afterwork identifies one attempt to make the artifacts or the narrative of a completed
@@ -27,19 +29,23 @@ func (s *Service) afterworkIntent(w Afterwork) intent {
 // lane, which may be older than a deletion by another node.
 func (s *Service) AnalysisWithVideo(ctx context.Context, analysisID string) (analysis.State, video.State, error) {
 	var v video.State
-	histories, err := s.Store.Load(ctx, analyses.Stream(analysisID))
-	if err != nil {
-		return analysis.State{}, v, err
-	}
-	a, err := analyses.Restore(histories[analyses.Stream(analysisID)])
+	a, err := read(ctx, s.Store, fold.Analysis, analysisID)
 	if err != nil || !a.Exists() {
 		return a, v, err
 	}
-	if histories, err = s.Store.Load(ctx, videos.Stream(a.VideoID)); err != nil {
-		return a, v, err
-	}
-	v, err = videos.Restore(histories[videos.Stream(a.VideoID)])
+	v, err = read(ctx, s.Store, fold.Video, a.VideoID)
 	return a, v, err
+}
+
+// read loads and folds one stream.
+func read[S any, E eventstore.Event](ctx context.Context, store eventstore.Store, of fold.Of[S, E], id string) (S, error) {
+	stream := of.Stream(id)
+	histories, err := store.Load(ctx, stream)
+	if err != nil {
+		var zero S
+		return zero, err
+	}
+	return restored(ctx, store, of, stream, histories[stream])
 }
 
 // RecordDrawing records the rendered artifacts of a completed analysis, or nil when rendering

@@ -38,8 +38,12 @@ var (
 	credits = aggregate[credit.State, credit.Command, credit.Event]{
 		Of: fold.Credit, decide: credit.Decide, snapshots: true,
 	}
-	videos   = aggregate[video.State, video.Command, video.Event]{Of: fold.Video, decide: video.Decide}
-	analyses = aggregate[analysis.State, analysis.Command, analysis.Event]{Of: fold.Analysis, decide: analysis.Decide}
+	videos = aggregate[video.State, video.Command, video.Event]{
+		Of: fold.Video, decide: video.Decide, snapshots: true,
+	}
+	analyses = aggregate[analysis.State, analysis.Command, analysis.Event]{
+		Of: fold.Analysis, decide: analysis.Decide, snapshots: true,
+	}
 
 	incidents = aggregate[incident.State, incident.Command, incident.Event]{Of: fold.Incident, decide: incident.Decide}
 )
