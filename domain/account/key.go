@@ -52,7 +52,9 @@ func (k Key) Livemode() bool { return k.Mode == Live }
 
 // Ended returns key_revoked or key_expired for a key that can never authenticate again.
 func (k Key) Ended(now time.Time) error {
-	if k.RevokedAt != nil && !now.Before(*k.RevokedAt) {
+	// RevokedAt is not compared with now: another node wrote it, and the clocks of two nodes differ by
+	// some milliseconds. The event itself ends the key.
+	if k.RevokedAt != nil {
 		return fault.New(fault.KeyRevoked, "")
 	}
 	if end := k.End(); end != nil && !now.Before(*end) {

@@ -292,7 +292,7 @@ func TestKeyCheck(t *testing.T) {
 		"plain":                       {account.Key{}, now, ""},
 		"just before expiry":          {account.Key{ExpiresAt: &now}, now.Add(-time.Nanosecond), ""},
 		"at expiry":                   {account.Key{ExpiresAt: &now}, now, fault.KeyExpired},
-		"just before revocation":      {account.Key{RevokedAt: &now}, now.Add(-time.Nanosecond), ""},
+		"by a clock that is behind":   {account.Key{RevokedAt: &now}, now.Add(-time.Second), fault.KeyRevoked},
 		"at revocation":               {account.Key{RevokedAt: &now}, now, fault.KeyRevoked},
 		"revoked wins over expiry":    {account.Key{RevokedAt: &now, ExpiresAt: &now}, now, fault.KeyRevoked},
 		"restricted":                  {account.Key{RestrictedAt: &now}, now, fault.AccountRestricted},
