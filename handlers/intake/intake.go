@@ -140,6 +140,10 @@ func (in *Intake) probe(ctx context.Context, key string, size int64) (video.File
 	}
 	found, err := in.Prober.Probe(ctx, source)
 	if err != nil {
+		// An object store that went away meanwhile looks like an unreadable video.
+		if _, gone := in.Objects.Stat(ctx, key); gone != nil && !fault.Has(gone, fault.ResourceNotFound) {
+			return video.File{}, gone
+		}
 		return video.File{}, err
 	}
 	claimed, err := in.claimed(ctx, key)

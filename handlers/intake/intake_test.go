@@ -211,3 +211,35 @@ func TestInspectWaitsForASlot(t *testing.T) {
 	_, _, err = in.Inspect(t.Context(), video.State{ID: "video_01HZZZZZZZZZZZZZZZZZZZZZZY"})
 	require.True(t, fault.Has(err, fault.UploadIncomplete))
 }
+
+// TestAStoreThatGoesAwayIsNotAnUnreadableVideo moves the folder of the objects away at several moments
+// of a probe. The video is good, so it is never refused as unreadable.
+func TestAStoreThatGoesAwayIsNotAnUnreadableVideo(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "objects")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	store, err := objects.Open(t.Context(), objects.Options{
+		Dir: dir, PublicURL: "http://service.example", SigningKey: make([]byte, 32), Now: time.Now,
+		WriteError: func(http.ResponseWriter, *http.Request, error) {},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	in := &intake.Intake{Objects: store, Prober: probe.New(ffmpegtest.Runner(t))}
+	put(t, in, objects.UploadKey(videoID), clip(t, ".mp4"))
+	failed := 0
+	for i := range 12 {
+		away := make(chan error, 1)
+		go func() {
+			<-time.After(time.Duration(i) * 8 * time.Millisecond)
+			away <- os.Rename(dir, dir+".away")
+		}()
+		_, _, err := in.Inspect(t.Context(), video.State{ID: videoID, ContentType: "video/mp4"})
+		require.NoError(t, <-away)
+		require.NoError(t, os.Rename(dir+".away", dir))
+		if err != nil {
+			failed++
+			require.False(t, fault.Has(err, fault.VideoUnreadable) || fault.Has(err, fault.UploadIncomplete), "%v", err)
+		}
+	}
+	require.Positive(t, failed, "the folder was never away during a probe")
+}
