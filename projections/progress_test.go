@@ -59,6 +59,9 @@ func TestProgressOfARunningAnalysis(t *testing.T) {
 	require.True(t, report(2, 5), "it starts again")
 	shows(40)
 
+	var persistence string
+	require.NoError(t, w.pool.QueryRow(ctx, "select relpersistence::text from pg_class where relname = 'analysis_progress'").Scan(&persistence))
+	require.Equal(t, "p", persistence, "a crash of the database does not empty the table")
 	_, err = w.owner.Exec(ctx, "truncate analysis_progress")
 	require.NoError(t, err)
 	shows(2)
