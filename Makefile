@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-media test-fresh words race soak lint bench eval generate contract fuzz-api verify clean
+.PHONY: help setup build run test test-media test-fresh words race soak rolling lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
@@ -20,6 +20,7 @@ BENCH ?= .
 BENCHTIME ?= 1s
 ROUNDS ?= 3
 SEEDS ?= 100000
+REQUESTS ?= 1000
 
 # Programs that setup fetched come first: it fetches one only when the machine's own fails.
 export PATH := $(TOOLS)/bin:$(PATH)
@@ -113,6 +114,9 @@ soak: setup ## Simulate more histories of the command pipeline (5 min for SEEDS=
 	@mkdir -p .cache
 	@go test -c -o .cache/simulation.test ./handlers/command
 	@cd handlers/command && exec $(CURDIR)/.cache/simulation.test -test.run '^TestSimulation$$' -test.timeout 0 -sim.soak=$(SEEDS)
+
+rolling: setup ## Replace the previous release by this one under load, and go back (3 min)
+	go test ./cmd/vqa -count 1 -run '^TestRollingUpgrade$$' -timeout 20m -rolling.requests=$(REQUESTS)
 
 bench: setup ## Run the benchmarks (12 min; BENCH=regexp ROUNDS=3)
 	@# Ratios: one iteration is a round of ceilings and measurements.

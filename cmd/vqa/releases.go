@@ -16,7 +16,7 @@ import (
 )
 
 // refreshEvery is how often a node looks for read models that it may rebuild now.
-const refreshEvery = 15 * time.Second
+const refreshEvery = 5 * time.Second
 
 // refresh rebuilds the read models that do not fit this release, unless nodes of an earlier release are
 // alive. Then it leaves them to keepFresh.
