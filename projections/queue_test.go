@@ -109,7 +109,7 @@ func (l *line) room(t *testing.T, places int) any {
 }
 
 // TestTheQueueIsOne checks that analyses of all accounts, batches and re-runs share one
-// queue, ordered by creation.
+// queue, in which accounts take turns.
 func TestTheQueueIsOne(t *testing.T) {
 	t.Parallel()
 	l := newLine(t)
@@ -149,11 +149,11 @@ func TestTheQueueIsOne(t *testing.T) {
 		}
 		return all
 	}
-	require.Equal(t, []int{1, 2, 3, 4, 5, 6, 7, -1}, position(first, second, third, fourth, fifth, sixth, own.ID, unlucky))
+	require.Equal(t, []int{1, 2, 3, 5, 4, 6, 7, -1}, position(first, second, third, fourth, fifth, sixth, own.ID, unlucky))
 	_, err = l.CancelAnalysis(ctx, bob, second)
 	require.NoError(t, err)
 	l.claim(t, first)
-	require.Equal(t, []int{-1, -1, 1, 2, 3, 4, 5}, position(first, second, third, fourth, fifth, sixth, own.ID))
+	require.Equal(t, []int{-1, -1, 1, 3, 2, 4, 5}, position(first, second, third, fourth, fifth, sixth, own.ID))
 
 	// Every read method returns the same positions.
 	tenant := resources.Tenant{AccountID: alice.AccountID, Livemode: true}
@@ -165,10 +165,10 @@ func TestTheQueueIsOne(t *testing.T) {
 			read[a.ID] = *a.QueuePosition
 		}
 	}
-	require.Equal(t, map[string]int{third: 1, fourth: 2, sixth: 4}, read)
+	require.Equal(t, map[string]int{third: 1, fourth: 3, sixth: 4}, read)
 	of, err := l.resources.Batch(ctx, tenant, batch.ID)
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 2, -1}, []int{placeOf(of[0]).position, placeOf(of[1]).position, placeOf(of[2]).position})
+	require.Equal(t, []int{1, 3, -1}, []int{placeOf(of[0]).position, placeOf(of[1]).position, placeOf(of[2]).position})
 }
 
 // TestEstimatesOfTheQueue has one slot. An analysis waits for all earlier ones, at the

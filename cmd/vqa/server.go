@@ -190,7 +190,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, Now: s.clock.Now, Log: s.log}
 	s.extraction, s.temp = s.watchExtraction(), &healthProbe{test: writeTemp}
 	s.jobs, err = jobs.New(jobs.Options{
-		Pool: s.pool, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
+		Pool: s.pool, Analyses: slots, Objects: s.objects, Line: s.resources, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg, Calibrations: s.calibrations,
 			Node: name, Log: s.log, Progress: resources.NewProgress(s.pool), Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,

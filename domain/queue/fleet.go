@@ -3,6 +3,7 @@ package queue
 import (
 	"math"
 	"slices"
+	"time"
 )
 
 // answerS is how long an analysis takes, in seconds, when a stored survey answers it.
@@ -20,10 +21,15 @@ type Fleet struct {
 
 // Task is an unfinished analysis.
 type Task struct {
-	ID string
+	ID, AccountID string
+	CreatedAt     time.Time
 	// Subject names the video and the model. Tasks with one subject share a survey.
 	Subject string
 	Running bool
+	// Background is true for an analysis of the service itself.
+	Background bool
+	// Seconds is the length of the video.
+	Seconds float64
 	// Frames is the number of frames to examine in total, and Done the share of them that
 	// has been examined.
 	Frames, Done float64
@@ -31,31 +37,66 @@ type Task struct {
 	Surveyed bool
 }
 
-// starts plays the queue and returns in how many seconds the work on each task begins. It is
-// 0 for a running task and infinite when the speed is not known. The last element is the
-// start of one more task, added at the end. Tasks are in the order in which they start,
-// running ones first.
+// starts plays the queue and returns in how many seconds the work on each place of the line
+// begins. It is infinite when the speed is not known. The last element is the time at which
+// the whole line has started and a slot is free.
 //
 // Scans of several videos share all engines evenly, but one scan uses the engine of its own
 // node only. Of the tasks with one subject, the first scans the video and the others wait
-// for it.
-func (f Fleet) starts(tasks []Task) []float64 {
-	p := play{Fleet: f, all: prepare(tasks), starts: make([]float64, len(tasks)+1)}
-	slots := max(f.Nodes, 1) * max(f.Slots, 1)
-	for i := range p.starts {
-		running := i < len(tasks) && tasks[i].Running
-		for !running && len(p.active) >= slots {
-			if !p.step() {
-				for ; i < len(p.starts); i++ {
-					p.starts[i] = math.Inf(1)
-				}
-				return p.starts
-			}
-		}
-		p.starts[i] = p.now
-		p.active = append(p.active, i)
+// for it. The slots count as those of one large node.
+func (f Fleet) starts(running []Task, line []Place) []float64 {
+	tasks := slices.Clone(running)
+	for _, p := range line {
+		tasks = append(tasks, p.Task)
 	}
-	return p.starts
+	p := play{Fleet: f, tasks: tasks, all: prepare(tasks), room: NewRoom(f.Nodes, f.Slots)}
+	for i := range running {
+		p.start(i)
+	}
+	starts := make([]float64, len(line)+1)
+	for i := range starts {
+		starts[i] = math.Inf(1)
+	}
+	groups := grouped(line)
+	for len(groups) > 0 || p.room.running >= p.room.slots {
+		next := slices.IndexFunc(groups, func(g []int) bool { return p.room.Admits(line[g[0]].Task) })
+		if next < 0 {
+			if !p.step() {
+				return starts
+			}
+			continue
+		}
+		i, rest := groups[next][0], groups[next][1:]
+		starts[i] = p.now
+		p.start(len(running) + i)
+		groups = slices.Delete(groups, next, next+1)
+		if len(rest) > 0 {
+			at, _ := slices.BinarySearchFunc(groups, rest[0], func(g []int, i int) int { return g[0] - i })
+			groups = slices.Insert(groups, at, rest)
+		}
+	}
+	starts[len(line)] = p.now
+	return starts
+}
+
+// grouped returns the indexes of a line in groups that Room treats alike, in the order of their
+// first elements. A line may have thousands of tasks of one account that must wait.
+func grouped(line []Place) (groups [][]int) {
+	type kind struct {
+		accountID string
+		long      bool
+	}
+	at := map[kind]int{}
+	for i, p := range line {
+		k := kind{p.AccountID, p.long()}
+		n, found := at[k]
+		if !found {
+			n = len(groups)
+			at[k], groups = n, append(groups, nil)
+		}
+		groups[n] = append(groups[n], i)
+	}
+	return groups
 }
 
 // remainder is the part of a task that is still to be done.
@@ -70,7 +111,7 @@ type remainder struct {
 // prepare decides which tasks scan their video and which wait for another task to do it.
 func prepare(tasks []Task) []remainder {
 	scans := map[string]int{}
-	all := make([]remainder, len(tasks), len(tasks)+1)
+	all := make([]remainder, len(tasks))
 	for i, t := range tasks {
 		first, scanned := scans[t.Subject]
 		switch {
@@ -83,18 +124,25 @@ func prepare(tasks []Task) []remainder {
 			all[i] = remainder{frames: t.Frames * (1 - t.Done), after: -1}
 		}
 	}
-	return append(all, remainder{after: -1})
+	return all
 }
 
 // play is the state of the simulated queue.
 type play struct {
 	Fleet
-	all    []remainder
-	starts []float64
+	tasks []Task
+	all   []remainder
+	room  *Room
 	// now is the simulated time in seconds.
 	now float64
 	// active are the indexes of the tasks that occupy slots.
 	active []int
+}
+
+// start gives a slot to a task.
+func (p *play) start(i int) {
+	p.room.Enter(p.tasks[i])
+	p.active = append(p.active, i)
 }
 
 // step moves on to the next end of a task. It returns false when no active task ever ends.
@@ -130,6 +178,7 @@ func (p *play) step() bool {
 	// Only now, because left of a later task depends on over of the one it waits for.
 	for _, i := range ended {
 		p.all[i].over = true
+		p.room.Leave(p.tasks[i])
 	}
 	p.active = slices.DeleteFunc(p.active, func(i int) bool { return p.all[i].over })
 	return true

@@ -3,22 +3,43 @@ package queue
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
-// runs returns a running task about a video of 10 frames.
+// runs returns a running task of an account of its own, about a video of 10 frames and seconds.
 func runs(subject string, done float64) Task {
-	return Task{ID: subject, Subject: subject, Running: true, Frames: 10, Done: done}
+	return Task{ID: subject, AccountID: subject, Subject: subject, Running: true, Seconds: 10, Frames: 10, Done: done}
 }
 
-// waits returns a queued task about a video of 10 frames.
-func waits(subject string) Task { return Task{ID: subject, Subject: subject, Frames: 10} }
+// waits returns a queued task of an account of its own, about a video of 10 frames and seconds.
+func waits(subject string) Task {
+	return Task{ID: subject, AccountID: subject, Subject: subject, Seconds: 10, Frames: 10}
+}
+
+// of returns a task of another account.
+func of(account string, t Task) Task { t.AccountID = account; return t }
+
+// lengthy returns a task about a long video.
+func lengthy(t Task) Task { t.Seconds = longS + 1; return t }
+
+// startsOf returns the starts of the tasks that wait, in their order, and the end.
+func startsOf(f Fleet, tasks []Task) []float64 {
+	for i := range tasks { // in order of creation
+		tasks[i].ID, tasks[i].CreatedAt = fmt.Sprint(i), time.Unix(int64(i), 0)
+	}
+	var all []float64
+	forecast := f.Forecast(tasks, Turns{}, time.Time{})
+	for _, t := range tasks {
+		if !t.Running {
+			all = append(all, forecast.starts[forecast.rank[t.ID]])
+		}
+	}
+	return append(all, forecast.starts[len(all)])
+}
 
 func TestStarts(t *testing.T) {
 	t.Parallel()
@@ -33,102 +54,24 @@ func TestStarts(t *testing.T) {
 	}{
 		"nothing to do":                   {one, nil, []float64{0}},
 		"one after the other":             {one, []Task{waits("a"), waits("b")}, []float64{0, 5, 10}},
-		"running one is half done":        {one, []Task{runs("a", 0.5), waits("b")}, []float64{0, 2.5, 7.5}},
+		"running one is half done":        {one, []Task{runs("a", 0.5), waits("b")}, []float64{2.5, 7.5}},
 		"slots share the engine":          {Fleet{1, 2, 2}, []Task{waits("a"), waits("b"), waits("c")}, []float64{0, 0, 10, 10}},
-		"a new task shares the engine":    {Fleet{1, 2, 2}, []Task{runs("a", 0.5), runs("b", 0), waits("c")}, []float64{0, 0, 5, 10}},
+		"a new task shares the engine":    {Fleet{1, 2, 2}, []Task{runs("a", 0.5), runs("b", 0), waits("c")}, []float64{5, 10}},
 		"nodes do not share":              {Fleet{2, 1, 2}, []Task{waits("a"), waits("b"), waits("c")}, []float64{0, 0, 5, 5}},
 		"one scan for all of a video":     {one, []Task{waits("a"), waits("a"), waits("a")}, []float64{0, 5, 5 + answerS, 5 + 2*answerS}},
-		"waiting for a scan takes a slot": {Fleet{1, 2, 2}, []Task{waits("a"), waits("a"), waits("b")}, []float64{0, 0, 5, 5 + answerS}},
+		"waiting for a scan takes a slot": {Fleet{1, 3, 2}, []Task{runs("a", 0), waits("a"), waits("b"), waits("c")}, []float64{0, 0, 10, 10}},
 		"a surveyed video":                {one, []Task{again, again}, []float64{0, answerS, 2 * answerS}},
 		"unknown speed":                   {Fleet{1, 1, 0}, []Task{waits("a"), waits("b")}, []float64{0, never, never}},
 		"surveyed, unknown speed":         {Fleet{1, 1, 0}, []Task{again, again}, []float64{0, answerS, 2 * answerS}},
 		"no living node":                  {Fleet{0, 0, 2}, []Task{waits("a"), waits("b")}, []float64{0, 5, 10}},
-		"more running tasks than slots":   {one, []Task{runs("a", 0), runs("b", 0), waits("c")}, []float64{0, 0, 10, 15}},
+		"more running tasks than slots":   {one, []Task{runs("a", 0), runs("b", 0), waits("c")}, []float64{10, 15}},
+		"the turn of another account":     {one, []Task{runs("a", 0), of("a", waits("b")), of("a", waits("c")), waits("d")}, []float64{5, 15, 10, 20}},
+		"one account leaves a slot":       {Fleet{1, 2, 2}, []Task{waits("a"), of("a", waits("b"))}, []float64{0, 5, 5}},
+		"long videos leave a slot":        {Fleet{1, 2, 2}, []Task{lengthy(waits("a")), lengthy(waits("b")), waits("c")}, []float64{0, 10, 0, 10}},
 	} {
-		got := tt.fleet.starts(tt.tasks)
+		got := startsOf(tt.fleet, tt.tasks)
 		if diff := cmp.Diff(tt.want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-}
-
-// crowd draws a fleet and its tasks. Some videos have several tasks, and some are surveyed.
-func crowd(t *rapid.T) (Fleet, []Task) {
-	f := Fleet{
-		Nodes: rapid.IntRange(1, 3).Draw(t, "nodes"), Slots: rapid.IntRange(1, 4).Draw(t, "slots"),
-		FramesPerS: rapid.Float64Range(0.1, 50).Draw(t, "speed"),
-	}
-	running := rapid.IntRange(0, f.Nodes*f.Slots).Draw(t, "running")
-	n := rapid.IntRange(0, 30).Draw(t, "tasks")
-	tasks := make([]Task, n)
-	for i := range tasks {
-		subject := rapid.IntRange(0, 40).Draw(t, "subject")
-		tasks[i] = Task{
-			ID: fmt.Sprint(i), Subject: fmt.Sprint(subject), Frames: float64(1 + subject*subject), Surveyed: subject%7 == 0,
-			Running: i < running,
-		}
-		if tasks[i].Running {
-			tasks[i].Done = rapid.Float64Range(0, 1).Draw(t, "done")
-		}
-	}
-	return f, tasks
-}
-
-// scans returns the frames to examine for each of the first n tasks that scan a video.
-func scans(tasks []Task, n int) (frames []float64) {
-	seen := map[string]bool{}
-	for _, t := range tasks[:n] {
-		if !t.Surveyed && !seen[t.Subject] {
-			seen[t.Subject] = true
-			frames = append(frames, t.Frames*(1-t.Done))
-		}
-	}
-	slices.Sort(frames)
-	return frames
-}
-
-func sum(all []float64) (total float64) {
-	for _, x := range all {
-		total += x
-	}
-	return total
-}
-
-func TestLawsOfStarts(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		f, tasks := crowd(t)
-		starts := f.starts(tasks)
-		require.Len(t, starts, len(tasks)+1)
-		const rounding = 1e-6
-		for i, at := range starts {
-			require.False(t, math.IsNaN(at) || math.IsInf(at, 0) || at < 0, "%v", starts)
-			if i > 0 && at < starts[i-1] {
-				t.Fatalf("a task starts before an earlier one: %v", starts)
-			}
-			if i < f.Nodes*f.Slots {
-				require.Zero(t, at, "a slot is free")
-			}
-			// The longest wait has all earlier scans one after the other on one node. The
-			// shortest has all nodes at work, and the largest scans still in the other slots.
-			before := scans(tasks, i)
-			require.LessOrEqual(t, at, sum(before)/f.FramesPerS+float64(i)*answerS+rounding)
-			ended := before[:max(len(before)-(f.Nodes*f.Slots-1), 0)]
-			require.GreaterOrEqual(t, at, sum(ended)/f.FramesPerS/float64(f.Nodes)-rounding)
-		}
-		// A single slot has exactly the longest wait.
-		if f.Nodes*f.Slots == 1 && len(tasks) > 0 {
-			waiting := 0.0
-			seen := map[string]bool{}
-			for i, task := range tasks {
-				require.InDelta(t, waiting, starts[i], rounding)
-				if task.Surveyed || seen[task.Subject] {
-					waiting += answerS
-				} else {
-					waiting += task.Frames * (1 - task.Done) / f.FramesPerS
-				}
-				seen[task.Subject] = seen[task.Subject] || !task.Surveyed
-			}
-		}
-	})
 }

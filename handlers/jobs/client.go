@@ -11,7 +11,6 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
-	"vqa/domain/account"
 	"vqa/eventstore"
 	"vqa/handlers/command"
 )
@@ -76,6 +75,8 @@ type Options struct {
 	Analyzer *Analyzer
 	Fetcher  *Fetcher
 	Objects  Cleaner
+	// Line reads the queue of analyses, in which accounts take turns.
+	Line Line
 	// Backlog counts the unfinished fetches of an account. With nil, all fetches have the
 	// same priority.
 	Backlog func(ctx context.Context, accountID string) (int, error)
@@ -98,7 +99,8 @@ func New(o Options) (*Client, error) {
 // incarnation in the name of the client is alive.
 func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
 	o, workers := c.options, river.NewWorkers()
-	c.runs.under(lease.Incarnation())
+	pilot := newTurnPilot(o)
+	c.runs.under(lease.Incarnation(), pilot)
 	remove := remover{o.Analyzer.Commands, o.Objects}
 	addWorker(workers, lease, c.runs, analyzeTimeout, func(ctx context.Context, job *river.Job[analyzeArgs]) error {
 		return cutOff(ctx, snoozed(o.Log, job.JobRow, job.Args.AnalysisID, o.Analyzer.Run(ctx, job.Args.Run)))
@@ -137,7 +139,7 @@ func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
 	if o.Now != nil {
 		config.Test.Time = riverTime(o.Now)
 	}
-	client, err := river.NewClient(riverpgxv5.New(o.Pool), config)
+	client, err := river.NewClient(turnDriver{riverpgxv5.New(o.Pool), pilot}, config)
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
@@ -173,14 +175,9 @@ func attempt(queue string) *river.InsertOpts {
 	return &river.InsertOpts{Queue: queue, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true}}
 }
 
-// Analyze enqueues an attempt at an analysis. A second call adds nothing. Analyses of the
-// service itself have the lowest priority.
+// Analyze enqueues an attempt at an analysis. A second call adds nothing.
 func (c *Client) Analyze(ctx context.Context, run command.Run) error {
-	options := attempt(queueAnalyses)
-	if run.AccountID == account.SystemID {
-		options.Priority = lastPriority
-	}
-	_, err := c.river.Insert(ctx, analyzeArgs{run}, options)
+	_, err := c.river.Insert(ctx, analyzeArgs{run}, attempt(queueAnalyses))
 	return err
 }
 

@@ -54,7 +54,7 @@ func (w *world) demos(t *testing.T, engine gpu.Engine) (*jobs.Demos, *studio) {
 	presence, err := node.Join(t.Context(), w.pool, name, 1, w.log)
 	require.NoError(t, err)
 	client, err := jobs.New(jobs.Options{
-		Pool: w.pool, Analyses: 1, Analyzer: w.analyzer(engine), Objects: w.objects, Log: w.log,
+		Pool: w.pool, Analyses: 1, Analyzer: w.analyzer(engine), Objects: w.objects, Line: w.resources, Log: w.log,
 		Fetcher: &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log},
 	})
 	require.NoError(t, err)

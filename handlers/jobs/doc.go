@@ -27,6 +27,13 @@
 // The sweep also ends work that has expired: uploads that did not arrive, and holds of
 // credits that were neither settled nor released in time.
 //
+// # Turns
+//
+// When a slot of a node is free, the node chooses the next analysis by the turns of the
+// accounts (package queue) and records the turn in the table account_turns. One node chooses at
+// a time. A further attempt keeps its turn and comes first. The turns are forgotten when no
+// analysis waits or runs. They are not part of the log: they only decide the order.
+//
 // # Fetches
 //
 // A node fetches 16 URLs at once, at most 2 of them for one account. A fetch whose account
@@ -115,11 +122,11 @@
 // # Demo videos
 //
 // At its start each node adds the demo videos that are missing from the log. It asks their
-// questions one at a time, with the lowest priority. The ids follow from the scene, the
+// questions one at a time, after those of all accounts. The ids follow from the scene, the
 // question and the model, so several nodes, or a second start, repeat no work. A new
 // revision of a scene and a new model have new ids, so the questions are asked again.
 //
 // It may import domain, eventstore and eventstore/fold, gpu, gpu/chat and gpu/frames, the readers of
 // projections, and River with the pool of pgx. Of handlers it may import artifact, command,
-// intake/demo, language, objects and survey. It has no SQL of its own.
+// intake/demo, language, objects and survey. Its only SQL chooses the next analysis (fair.go).
 package jobs

@@ -38,6 +38,7 @@ func (w *worker[A]) Timeout(*river.Job[A]) time.Duration { return w.timeout }
 
 // Work implements river.Worker.
 func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
+	defer w.runs.ended(ctx, job.ID)
 	defer w.runs.enter(job.ID)()
 	if w.lease.Check() != nil {
 		return river.JobSnooze(restartPause) // nothing was claimed, so any node may work it
@@ -60,18 +61,31 @@ type runs struct {
 	mu sync.Mutex
 	// incarnation is the name under which this node works.
 	incarnation string
-	since       map[int64]time.Time
+	// pilot chooses the analyses of this incarnation.
+	pilot *turnPilot
+	since map[int64]time.Time
 	// idle is when a job was first seen as recorded and not running.
 	idle map[int64]time.Time
 }
 
 func newRuns() *runs { return &runs{since: map[int64]time.Time{}, idle: map[int64]time.Time{}} }
 
-// under sets the name under which this node works from now on.
-func (r *runs) under(incarnation string) {
+// under sets the name under which this node works from now on, and the pilot that chooses its
+// analyses.
+func (r *runs) under(incarnation string, pilot *turnPilot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.incarnation = incarnation
+	r.incarnation, r.pilot = incarnation, pilot
+}
+
+// ended frees the slot of a job.
+func (r *runs) ended(ctx context.Context, job int64) {
+	r.mu.Lock()
+	pilot := r.pilot
+	r.mu.Unlock()
+	if pilot != nil {
+		pilot.ended(ctx, job)
+	}
 }
 
 // own reports whether this node works under a name.

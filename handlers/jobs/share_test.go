@@ -75,7 +75,7 @@ func TestFirstFetchesGoBeforeABacklog(t *testing.T) {
 	w := newWorld(t)
 	url := "https://example.com/a.mp4"
 	client, err := jobs.New(jobs.Options{
-		Pool: w.pool, Analyses: 1, Objects: w.objects, Log: w.log, Backlog: w.resources.UnfinishedFetches,
+		Pool: w.pool, Analyses: 1, Objects: w.objects, Line: w.resources, Log: w.log, Backlog: w.resources.UnfinishedFetches,
 		Analyzer: w.analyzer(nil), Fetcher: w.fetcher(),
 	})
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ func (w *world) sweeperWith(t *testing.T, engine gpu.Engine) (*jobs.Sweeper, *jo
 func (w *world) sweeperOf(t *testing.T, z *jobs.Analyzer) (*jobs.Sweeper, *jobs.Client) {
 	t.Helper()
 	client, err := jobs.New(jobs.Options{
-		Pool: w.pool, Analyses: 2, Objects: w.objects, Log: w.log,
+		Pool: w.pool, Analyses: 2, Objects: w.objects, Line: w.resources, Log: w.log,
 		Analyzer: z,
 		Fetcher:  &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log},
 	})

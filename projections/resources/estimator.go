@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -11,11 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"vqa/domain/account"
-	"vqa/domain/analysis"
-	"vqa/domain/query"
 	"vqa/domain/queue"
-	"vqa/domain/video"
 )
 
 const (
@@ -86,110 +81,26 @@ func (f timedForecast) serves(id string, now time.Time) bool {
 }
 
 func (e *Estimator) makeForecast(ctx context.Context, now time.Time) (queue.Forecast, error) {
+	turns, err := Turns(ctx, e.Pool)
+	if err != nil {
+		return queue.Forecast{}, err
+	}
+	open, err := unfinished(ctx, e.Pool, nil)
+	if err != nil {
+		return queue.Forecast{}, err
+	}
 	completed, err := e.completed(ctx)
 	if err != nil {
 		return queue.Forecast{}, err
 	}
-	tasks, running, err := e.unfinished(ctx, now, completed)
-	if err != nil {
-		return queue.Forecast{}, err
-	}
+	running := open.measure(completed, now)
 	nodes, err := e.Nodes(ctx)
-	if err != nil {
-		return queue.Forecast{}, err
+	if err != nil { // the order is still known
+		e.Log.WarnContext(ctx, "cannot estimate the queue", "error", err)
+		return queue.NewForecast(open.tasks, turns, now), nil
 	}
 	fleet := queue.Fleet{Nodes: nodes, Slots: e.Slots, FramesPerS: queue.Speed(append(completed, running...))}
-	return fleet.Forecast(tasks, now), nil
-}
-
-// progress is the part of an unfinished analysis that the estimate needs.
-type progress struct {
-	id, subject, status string
-	worker              *string
-	startedAt           *time.Time
-	percent             int
-	query               query.Query
-	video               video.State
-}
-
-// unfinished returns the unfinished analyses in the order in which nodes start them, and the
-// load periods of those that run. Analyses of the system account come last.
-func (e *Estimator) unfinished(ctx context.Context, now time.Time, completed []queue.LoadPeriod) ([]queue.Task, []queue.LoadPeriod, error) {
-	surveyed, err := e.surveyed(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	rows, err := e.Pool.Query(ctx, `
-		select a.id, a.video_id || ' ' || a.model, a.status, d.worker, d.started_at,
-			greatest(d.percent, p.percent, 0), d.query, v.doc
-		from analyses a join videos v on v.id = a.video_id
-		left join analysis_progress p on p.analysis_id = a.id
-		cross join lateral json_to_record(a.doc) as d (worker text, started_at timestamptz, percent int, query json)
-		where a.status in ('queued', 'preparing', 'analyzing', 'rendering') and a.livemode
-		order by a.status = 'queued', a.account_id = $1, a.created_at, a.id limit $2`, account.SystemID, forecastLimit)
-	if err != nil {
-		return nil, nil, err
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p progress, err error) {
-		var compiled, film []byte
-		if err := row.Scan(&p.id, &p.subject, &p.status, &p.worker, &p.startedAt, &p.percent, &compiled, &film); err != nil {
-			return p, err
-		}
-		if err := json.Unmarshal(compiled, &p.query); err != nil {
-			return p, err
-		}
-		return p, json.Unmarshal(film, &p.video)
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	known := make([]*float64, len(all))
-	for i, p := range all {
-		known[i] = p.video.DurationS()
-	}
-	lengths := queue.Lengths(known)
-	tasks := make([]queue.Task, len(all))
-	var running []queue.LoadPeriod
-	for i, p := range all {
-		t := queue.Task{
-			ID: p.id, Subject: p.subject, Running: p.status != string(analysis.Queued),
-			Frames: lengths[i] * queue.SamplingRate(completed, lengths[i]), Done: float64(p.percent) / 100,
-			Surveyed: surveyed[p.subject].Covers(p.query),
-		}
-		tasks[i] = t
-		if t.Running && !t.Surveyed && p.startedAt != nil && p.worker != nil {
-			running = append(running, queue.LoadPeriod{Node: *p.worker, From: *p.startedAt, To: now, Frames: t.Done * t.Frames})
-		}
-	}
-	return tasks, running, nil
-}
-
-// surveyed returns which queries the surveys of the videos of unfinished analyses can
-// answer, by video and model.
-func (e *Estimator) surveyed(ctx context.Context) (map[string]queue.Surveyed, error) {
-	rows, err := e.Pool.Query(ctx, `
-		select open.video_id || ' ' || open.model, done.query
-		from (select distinct video_id, model from analyses
-		      where status in ('queued', 'preparing', 'analyzing', 'rendering') and livemode limit $1) open
-		cross join lateral (
-			select doc->'query' as query from analyses a
-			where a.video_id = open.video_id and a.model = open.model and a.status = 'completed' and a.livemode
-			order by a.created_at desc, a.id desc limit 8) done`, forecastLimit)
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]queue.Surveyed{}
-	var subject string
-	var compiled []byte
-	_, err = pgx.ForEachRow(rows, []any{&subject, &compiled}, func() error {
-		var q query.Query
-		if err := json.Unmarshal(compiled, &q); err != nil {
-			return err
-		}
-		all[subject] = all[subject].With(q)
-		return nil
-	})
-	return all, err
+	return fleet.Forecast(open.tasks, turns, now), nil
 }
 
 // completed returns the load periods of the latest analyses that scanned a whole video in

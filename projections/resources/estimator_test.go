@@ -15,12 +15,12 @@ func TestHowLongAForecastIsUsed(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	after := func(took, age time.Duration) [2]bool {
 		tasks := []queue.Task{{ID: "a"}}
-		f := timedForecast{Forecast: queue.Fleet{}.Forecast(tasks, at), took: took}
+		f := timedForecast{Forecast: queue.Fleet{}.Forecast(tasks, queue.Turns{}, at), took: took}
 		require.False(t, f.serves("new", at.Add(age)), "in a short queue one more task counts")
 		for i := range manyTasks {
 			tasks = append(tasks, queue.Task{ID: fmt.Sprint(i)})
 		}
-		f.Forecast = queue.Fleet{}.Forecast(tasks, at)
+		f.Forecast = queue.Fleet{}.Forecast(tasks, queue.Turns{}, at)
 		return [2]bool{f.serves("a", at.Add(age)), f.serves("new", at.Add(age))}
 	}
 	const ms = time.Millisecond

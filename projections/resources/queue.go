@@ -2,12 +2,11 @@ package resources
 
 import (
 	"context"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
+	"time"
 
 	"vqa/domain/account"
 	"vqa/domain/analysis"
+	"vqa/domain/queue"
 )
 
 // Analysis is an analysis with its position in the queue. Percent includes the progress within
@@ -22,40 +21,46 @@ type Analysis struct {
 	EstimatedStartS *int
 }
 
-// withPositions adds the queue position and the estimate to each queued analysis. One queue
-// serves all accounts, oldest first. Analyses of the system account come after all others.
+// withPositions adds the queue position and the estimate to each queued analysis. Accounts
+// take turns (domain/queue).
 func (r *Reader) withPositions(ctx context.Context, states []analysis.State) ([]Analysis, error) {
 	list := make([]Analysis, len(states))
-	queued := map[string]*Analysis{}
-	latest := ""
+	latest, queued := "", false
 	for i, s := range states {
 		list[i].State = s
 		if s.Status == analysis.Queued {
-			queued[s.ID], latest = &list[i], max(latest, s.ID)
+			latest, queued = max(latest, s.ID), true
 		}
 	}
-	if len(queued) == 0 {
+	if !queued {
 		return list, nil
 	}
-	if err := r.countAhead(ctx, queued); err != nil {
-		return nil, fmt.Errorf("read the queue: %w", err)
+	f, now, err := r.forecast(ctx, latest)
+	if err != nil {
+		return nil, err
 	}
-	if r.Estimator == nil {
-		return list, nil
-	}
-	f, err := r.Estimator.forecast(ctx, latest)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil { // without an estimate the analysis is still returned
-		r.Estimator.Log.WarnContext(ctx, "cannot estimate the queue", "error", err)
-		return list, nil
-	}
-	now := r.Estimator.Now()
-	for id, a := range queued {
-		a.EstimatedStartS = f.StartIn(id, now)
+	for i := range list {
+		if a := &list[i]; a.Status == analysis.Queued {
+			position, start := f.Place(a.ID, a.AccountID, a.AccountID == account.SystemID, now)
+			a.QueuePosition, a.EstimatedStartS = new(position), start
+		}
 	}
 	return list, nil
+}
+
+// forecast returns the forecast for an analysis, and the current time. A reader without an
+// Estimator knows the order alone.
+func (r *Reader) forecast(ctx context.Context, id string) (f queue.Forecast, now time.Time, err error) {
+	if r.Estimator != nil {
+		f, err = r.Estimator.forecast(ctx, id)
+		return f, r.Estimator.Now(), err
+	}
+	turns, err := Turns(ctx, r.pool)
+	if err != nil {
+		return f, now, err
+	}
+	open, err := unfinished(ctx, r.pool, nil)
+	return queue.NewForecast(open.tasks, turns, now), now, err
 }
 
 // RoomIn returns the number of seconds until the work on the given number of queued
@@ -77,28 +82,4 @@ func (r *Reader) RoomIn(ctx context.Context, places int) (seconds int, known boo
 		return 0, false
 	}
 	return *left, true
-}
-
-// countAhead sets the position of each analysis with one query. An analysis that has
-// left the queue keeps position 1.
-func (r *Reader) countAhead(ctx context.Context, queued map[string]*Analysis) error {
-	ids := make([]string, 0, len(queued))
-	for id, a := range queued {
-		ids, a.QueuePosition = append(ids, id), new(1)
-	}
-	rows, err := r.pool.Query(ctx, `
-		select id, position from (
-			select id, row_number() over (order by account_id = $2, created_at, id) as position
-			from analyses where status = 'queued') queue
-		where id = any($1)`, ids, account.SystemID)
-	if err != nil {
-		return err
-	}
-	var id string
-	var position int
-	_, err = pgx.ForEachRow(rows, []any{&id, &position}, func() error {
-		queued[id].QueuePosition = new(position)
-		return nil
-	})
-	return err
 }

@@ -1620,7 +1620,7 @@ type Analysis struct {
 	// Query The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`.
 	Query CompiledQuery `json:"query"`
 
-	// QueuePosition Only while `queued`.
+	// QueuePosition Only while `queued`. Accounts take turns by seconds of video, so a later analysis of another account may start first.
 	QueuePosition *int `json:"queue_position"`
 
 	// RerunEligible Only on failed analyses.

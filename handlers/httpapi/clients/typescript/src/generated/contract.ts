@@ -1843,7 +1843,7 @@ export interface components {
             options: components["schemas"]["AnalysisOptions"];
             /** @description Only while the analysis is not terminal. */
             progress: components["schemas"]["Progress"] | null;
-            /** @description Only while `queued`. */
+            /** @description Only while `queued`. Accounts take turns by seconds of video, so a later analysis of another account may start first. */
             queue_position: number | null;
             /** @description Estimated seconds until the analysis starts. Only while `queued`. Null if it is unknown. */
             estimated_start_s: number | null;
