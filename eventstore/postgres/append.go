@@ -53,21 +53,26 @@ func (s *Store) record(ctx context.Context, batch eventstore.Batch, encoded []co
 			}
 		}
 	}
+	if h := holdOf(ctx); h != nil {
+		// The locks end with the append. After an error explain must not wait for them.
+		defer h.end(ctx)
+		trip.Queue("commit")
+		return recorded, outcome(h.conn.SendBatch(ctx, trip).Close())
+	}
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("append: %w", err)
 	}
 	defer conn.Release()
-	if err := conn.SendBatch(ctx, trip).Close(); err != nil {
-		return nil, outcome(err)
-	}
-	return recorded, nil
+	return recorded, outcome(conn.SendBatch(ctx, trip).Close())
 }
 
 // outcome distinguishes a transaction that Postgres refused from one without a response.
 func outcome(err error) error {
 	var refused *pgconn.PgError
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &refused) && refused.Code == appendRefused:
 		return errMoved
 	case errors.As(err, &refused) && !strings.HasPrefix(refused.Code, operatorIntervention), pgconn.SafeToRetry(err):

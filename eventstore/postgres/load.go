@@ -32,7 +32,11 @@ func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[e
 		byName[names[i]] = id
 		histories[id] = eventstore.History{}
 	}
-	rows, err := s.pool.Query(ctx, loadSQL, names)
+	query := s.pool.Query
+	if h := holdOf(ctx); h != nil {
+		query = h.conn.Query
+	}
+	rows, err := query(ctx, loadSQL, names)
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
