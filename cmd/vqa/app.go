@@ -127,6 +127,7 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 		store = observedStore{store, with.recorded}
 	}
 	pipeline := command.NewPipeline(store, a.clock.Now, log)
+	pipeline.Turns = a.store
 	a.commands = command.NewService(command.Dependencies{
 		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(a.clock.Now, rand.Reader), Entropy: rand.Reader, Now: a.clock.Now,
 		Incidents: a.resources, Storage: a.resources,

@@ -58,7 +58,8 @@ func newBenchRig(b *testing.B) *benchRig {
 	r.pool, err = postgres.Connect(b.Context(), r.url)
 	require.NoError(b, err)
 	b.Cleanup(r.pool.Close)
-	r.startService(b)
+	r.ids = id.NewSource(benchNow, rand.Reader)
+	r.service = r.startService(b, r.pool)
 	for range benchAccounts {
 		r.many = append(r.many, r.ids.New(id.Account))
 	}
@@ -67,7 +68,7 @@ func newBenchRig(b *testing.B) *benchRig {
 	g.SetLimit(64)
 	for _, a := range append([]string{r.hot}, r.many...) {
 		g.Go(func() error {
-			return r.credit(b.Context(), a, credit.Grant{
+			return creditOn(b.Context(), r.service, a, credit.Grant{
 				AccountID: a, TransactionID: r.ids.New(id.Transaction), Kind: credit.Purchase, Seconds: benchGrant,
 			})
 		})
@@ -98,19 +99,20 @@ func (r *benchRig) startPostgres(b *testing.B) {
 	r.url = server.URL("bench")
 }
 
+func benchNow() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
 // startService builds the pipeline as cmd does, with the notification of subscribers.
-func (r *benchRig) startService(b *testing.B) {
+func (r *benchRig) startService(b *testing.B, pool *pgxpool.Pool) *Service {
 	b.Helper()
 	var inline []postgres.Projection
 	for _, p := range append(resources.Projections(), ledger.Projections()...) {
 		inline = append(inline, p)
 	}
 	log := slog.New(slog.DiscardHandler)
-	store := postgres.New(r.pool, codec.Events(), postgres.WithProjections(inline...), postgres.WithLogger(log))
-	now := func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
-	r.ids = id.NewSource(now, rand.Reader)
-	pipeline := NewPipeline(store, now, log)
-	r.service = NewService(Dependencies{Store: store, Pipeline: pipeline, Uploads: &intake{}, IDs: r.ids, Entropy: rand.Reader, Now: now})
+	store := postgres.New(pool, codec.Events(), postgres.WithProjections(inline...), postgres.WithLogger(log))
+	pipeline := NewPipeline(store, benchNow, log)
+	pipeline.Turns = store
+	service := NewService(Dependencies{Store: store, Pipeline: pipeline, Uploads: &intake{}, IDs: r.ids, Entropy: rand.Reader, Now: benchNow})
 	ctx, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { pipeline.Run(ctx) })
@@ -120,6 +122,7 @@ func (r *benchRig) startService(b *testing.B) {
 		}
 	})
 	b.Cleanup(func() { stop(); work.Wait() })
+	return service
 }
 
 func (r *benchRig) account(n int64) string { return r.many[n%benchAccounts] }

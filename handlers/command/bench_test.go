@@ -107,22 +107,22 @@ func (r *benchRig) drive(b *testing.B, clients int, total *atomic.Int64, op func
 // holdAndSettle records the hold and the settlement of one analysis, without the analysis.
 func (r *benchRig) holdAndSettle(ctx context.Context, accountID string) error {
 	source := r.ids.New(id.Analysis)
-	if err := r.credit(ctx, accountID, credit.Hold{
+	if err := creditOn(ctx, r.service, accountID, credit.Hold{
 		AccountID: accountID, HoldID: r.ids.New(id.Transaction), Seconds: benchHold,
 		SourceType: credit.SourceAnalysis, SourceID: source,
 	}); err != nil {
 		return err
 	}
-	return r.credit(ctx, accountID, credit.Settle{
+	return creditOn(ctx, r.service, accountID, credit.Settle{
 		SourceID: source, TransactionID: r.ids.New(id.Transaction), Seconds: benchHold,
 	})
 }
 
-// credit runs one credit command through the pipeline as the use cases do.
-func (r *benchRig) credit(ctx context.Context, accountID string, c credit.Command) error {
-	in := r.service.operatorIntent(accountID, "bench", "")
+// creditOn runs one credit command through the pipeline of a node as the use cases do.
+func creditOn(ctx context.Context, node *Service, accountID string, c credit.Command) error {
+	in := node.operatorIntent(accountID, "bench", "")
 	in.streams = []eventstore.StreamID{credits.Stream(accountID)}
-	return r.service.Pipeline.do(ctx, in, func(ss *session) error {
+	return node.Pipeline.do(ctx, in, func(ss *session) error {
 		_, err := credits.record(ss, accountID, c)
 		return err
 	})

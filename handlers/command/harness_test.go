@@ -196,6 +196,10 @@ func newWorld(t testing.TB, options ...option) *world {
 	}
 	w.log = d.Store
 	d.Pipeline = NewPipeline(d.Store, c.Now, slog.New(slog.DiscardHandler))
+	d.Pipeline.Turns, _ = d.Store.(eventstore.Turns)
+	if s, ok := d.Store.(*shim); ok {
+		d.Pipeline.Turns, _ = s.Store.(eventstore.Turns)
+	}
 	w.Service = NewService(d)
 	start(t, d.Pipeline)
 	return w

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"hash/fnv"
 	"log/slog"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -17,15 +16,13 @@ import (
 )
 
 const (
-	// laneDepth bounds the commands that wait in a lane. The lane refuses more.
-	laneDepth = 512
-	// groupMax bounds the commands of one append.
-	groupMax = 128
 	// snapshotEvery is the number of events after which a stream gets a new snapshot. A load
 	// folds at most so many events, plus those of one group.
 	snapshotEvery = 50
-	// maxTries bounds how often a group is decided after conflicts.
-	maxTries = 12
+	// freeTries is how often a group is decided without locks. The first try may fail because
+	// a cached state is out of date. When the second one fails on loaded state, another process
+	// keeps changing the account.
+	freeTries = 2
 )
 
 // intent describes a command to the pipeline before it is decided.
@@ -47,26 +44,23 @@ type Pipeline struct {
 	now   func() time.Time
 	log   *slog.Logger
 	lanes []*lane
-}
+	// Turns lets several processes take turns on an account. Set it before Run. When it is nil,
+	// processes that change the same account repeat their decisions after random pauses.
+	Turns eventstore.Turns
 
-// lane commits the commands of some accounts, one group after another.
-type lane struct {
-	queue chan *task
-	cache *cache
-	// last is the number of commands in the previous group.
-	last int
-	// yieldLimit is how often gather yields while it waits for as many commands again.
-	yieldLimit int
+	mu sync.RWMutex
+	// own has the lanes of accounts that another process changes, too.
+	own map[string]*lane
 }
 
 // NewPipeline returns a pipeline on a store with the clock now. It has a lane for each core,
 // at least two. Fewer lanes put more commands into one transaction. More lanes separate the
 // accounts better. With 32 clients on 2 cores, 2 lanes recorded 25% more appends than 4.
 func NewPipeline(store eventstore.Store, now func() time.Time, log *slog.Logger) *Pipeline {
-	p := &Pipeline{store: store, now: now, log: log}
+	p := &Pipeline{store: store, now: now, log: log, own: map[string]*lane{}}
 	lanes := max(2, runtime.GOMAXPROCS(0))
 	for range lanes {
-		p.lanes = append(p.lanes, &lane{queue: make(chan *task, laneDepth), cache: newCache(cacheSize / lanes), yieldLimit: maxYields})
+		p.lanes = append(p.lanes, newLane(cacheSize/lanes))
 	}
 	return p
 }
@@ -75,7 +69,7 @@ func NewPipeline(store eventstore.Store, now func() time.Time, log *slog.Logger)
 func (p *Pipeline) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, l := range p.lanes {
-		wg.Go(func() { p.work(ctx, l) })
+		wg.Go(func() { p.work(ctx, l, &wg) })
 	}
 	wg.Wait()
 }
@@ -86,8 +80,8 @@ type task struct {
 	intent intent
 	decide func(*session) error
 	done   chan error
-	// claimed is set once: by the lane that will decide the task, or by the caller that
-	// stops waiting for it.
+	// claimed is set once: by the lane that will decide or refuse the task, or by the caller
+	// that stops waiting for it.
 	claimed atomic.Bool
 }
 
@@ -108,14 +102,11 @@ func (p *Pipeline) do(ctx context.Context, in intent, decide func(*session) erro
 		}
 		return err
 	}
-	hash := fnv.New64a()
-	hash.Write([]byte(in.accountID))
-	select {
-	case p.lanes[hash.Sum64()%uint64(len(p.lanes))].queue <- t:
-	case <-ctx.Done():
-		return ctx.Err()
-	default:
-		return fault.New(fault.CapacityExhausted, "Too many requests of this account are waiting. Try again in 1 second.").WithRetryAfter(1)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := p.push(t); err != nil {
+		return err
 	}
 	select {
 	case err := <-t.done:
@@ -128,59 +119,36 @@ func (p *Pipeline) do(ctx context.Context, in intent, decide func(*session) erro
 	}
 }
 
-// work is the life of one lane.
-func (p *Pipeline) work(ctx context.Context, l *lane) {
-	for {
-		select {
-		case t := <-l.queue:
-			p.run(l, l.gather(t))
-		case <-ctx.Done():
-			select {
-			case t := <-l.queue:
-				p.run(l, l.gather(t))
-			default:
-				return
-			}
-		}
+// push adds a task to the lane of its account.
+func (p *Pipeline) push(t *task) error {
+	p.mu.RLock() // so that the account's own lane does not end in between
+	defer p.mu.RUnlock()
+	if own := p.own[t.intent.accountID]; own != nil {
+		return own.push(t)
 	}
+	return p.laneOf(t.intent.accountID).push(t)
 }
 
-// The bounds of a lane's yieldLimit. 1000 yields take 0.1 ms when no other goroutine runs.
-const (
-	minYields = 10
-	maxYields = 1000
-)
+// laneOf returns the lane that an account shares with others.
+func (p *Pipeline) laneOf(accountID string) *lane {
+	hash := fnv.New64a()
+	hash.Write([]byte(accountID))
+	return p.lanes[hash.Sum64()%uint64(len(p.lanes))]
+}
 
-// gather takes the waiting commands. After a group of several it first yields to their
-// callers, which often send the next command at once. Yielding pays, because two half groups
-// cost nearly as much as two full ones. When it did not help, gather yields less the next
-// time. There is no delay when the service is idle. Tasks that their callers gave up are left
-// out.
-func (l *lane) gather(first *task) []*task {
-	if l.last > 1 {
-		yields := 0
-		for ; len(l.queue)+1 < l.last && yields < l.yieldLimit; yields++ {
-			runtime.Gosched()
-		}
-		if yields < l.yieldLimit {
-			l.yieldLimit = min(2*l.yieldLimit, maxYields)
-		} else {
-			l.yieldLimit = max(l.yieldLimit/2, minYields)
-		}
-	}
-	var group []*task
-	for t := first; ; {
-		if t.claim() {
-			group = append(group, t)
-		}
-		l.last = len(group)
-		if len(group) == groupMax {
-			return group
-		}
+// work is the life of a shared lane. wg counts the goroutines of the pipeline.
+func (p *Pipeline) work(ctx context.Context, l *lane, wg *sync.WaitGroup) {
+	for {
 		select {
-		case t = <-l.queue:
-		default:
-			return group
+		case <-l.arrived:
+		case <-ctx.Done():
+		}
+		for l.waiting.Load() > 0 {
+			p.run(l, l.gather())
+			p.separate(ctx, l, wg)
+		}
+		if ctx.Err() != nil {
+			return
 		}
 	}
 }
@@ -191,27 +159,17 @@ const commitTimeout = 30 * time.Second
 
 // run decides and commits a group and sends every task its result.
 func (p *Pipeline) run(l *lane, group []*task) {
+	if len(group) == 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	ctx, patience := eventstore.WithPatience(ctx, eventstore.CallerPatience)
+	began := time.Now()
 	p.commit(ctx, l, group)
+	l.finished(time.Since(began))
 	if patience.Over() {
 		l.refuseWaiting()
-	}
-}
-
-// refuseWaiting refuses the commands that waited behind a group for which the log did not
-// respond. They have already waited as long as that group.
-func (l *lane) refuseWaiting() {
-	for {
-		select {
-		case t := <-l.queue:
-			if t.claim() {
-				t.done <- logSilent(nil)
-			}
-		default:
-			return
-		}
 	}
 }
 
@@ -224,13 +182,15 @@ func logSilent(cause error) error {
 // During a rolling upgrade another node answers the next request.
 const writtenByNewer = "A newer release of the service has changed this resource, and this node cannot read it. Try again in 1 second."
 
-// commit decides and appends a group. It repeats both after a conflict, at most maxTries times.
+// commit decides and appends a group. It repeats both after a conflict, until ctx ends.
 func (p *Pipeline) commit(ctx context.Context, l *lane, group []*task) {
+	var conflict *eventstore.ConflictError // the last one
+	var lost []eventstore.StreamID         // the streams of all conflicts
 	for try := 1; len(group) > 0; try++ {
-		verdicts, err := p.attempt(ctx, l, group)
-		var conflict *eventstore.ConflictError
+		verdicts, err := p.try(ctx, l, group, lost)
 		var taken *eventstore.ReceiptError
 		var uncertain *eventstore.UncertainError
+		conflicted := errors.As(err, &conflict)
 		switch {
 		case err == nil:
 			for i, t := range group {
@@ -239,14 +199,21 @@ func (p *Pipeline) commit(ctx context.Context, l *lane, group []*task) {
 			return
 		case errors.As(err, &taken) && concerns(taken, group):
 			group = refuseTaken(group, taken)
-		case errors.As(err, &conflict) && try < maxTries && ctx.Err() == nil:
-			backoff(ctx, try)
+		case conflicted && ctx.Err() == nil:
+			lost = append(lost, conflict.Stream)
+			l.contend(group, lost)
+			group = endGone(group)
+			p.pause(ctx, try)
 		case errors.As(err, &uncertain):
 			// The append may have been recorded, so a second one could do the work twice.
 			settle(group, logSilent(err))
 			return
 		case eventstore.PatienceOf(ctx).Over():
 			settle(group, logSilent(err))
+			return
+		case conflict != nil && ctx.Err() != nil:
+			p.log.Warn("a command failed, because other processes changed its account until its deadline", "stream", conflict.Stream.String(), "tries", try)
+			settle(group, fault.New(fault.DBUnavailable, "Too many requests are changing this account at once. Try again in 1 second.").WithRetryAfter(1).WithCause(conflict))
 			return
 		case len(group) > 1 && ctx.Err() == nil:
 			// One failing command must not fail the others of its group.
@@ -257,10 +224,6 @@ func (p *Pipeline) commit(ctx context.Context, l *lane, group []*task) {
 		case errors.Is(err, eventstore.ErrUnknownEvent):
 			p.log.Warn("a command was refused, because a newer release of the program wrote to its stream; upgrade this node", "error", err)
 			settle(group, fault.New(fault.DBUnavailable, writtenByNewer).WithRetryAfter(1).WithCause(err))
-			return
-		case errors.As(err, &conflict):
-			p.log.Warn("a command failed after too many version conflicts", "stream", conflict.Stream.String(), "tries", try)
-			settle(group, fault.New(fault.DBUnavailable, "Too many requests are changing this account at once. Try again in 1 second.").WithRetryAfter(1).WithCause(err))
 			return
 		default:
 			settle(group, err)
@@ -273,6 +236,19 @@ func settle(group []*task, err error) {
 	for _, t := range group {
 		t.done <- err
 	}
+}
+
+// endGone ends the tasks whose callers no longer wait. Nothing of them is recorded.
+func endGone(group []*task) []*task {
+	rest := group[:0:0]
+	for _, t := range group {
+		if err := t.ctx.Err(); err != nil {
+			t.done <- err
+			continue
+		}
+		rest = append(rest, t)
+	}
+	return rest
 }
 
 // concerns reports whether a task of the group has the idempotency key that is taken.
@@ -300,15 +276,4 @@ func refuseTaken(group []*task, taken *eventstore.ReceiptError) []*task {
 
 func idempotencyRunning() error {
 	return fault.New(fault.IdempotencyUnavailable, "").WithRetryAfter(1)
-}
-
-// backoff waits for a random time, at most 2^try ms and at most 100 ms.
-func backoff(ctx context.Context, try int) {
-	limit := min(time.Duration(1<<try)*time.Millisecond, 100*time.Millisecond)
-	timer := time.NewTimer(rand.N(limit)) //nolint:gosec // no secret
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,22 +35,31 @@ func TestConflictIsDecidedAgain(t *testing.T) {
 	})
 }
 
-func TestConflictsAreBounded(t *testing.T) {
+// TestConflictsEndAtTheDeadline: a command is decided again as long as its deadline permits, and its neighbors
+// wait no longer than it.
+func TestConflictsEndAtTheDeadline(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		tries := map[int]int{} // group size -> appends tried
+		tries := 0
 		b.shim.beforeAppend = func(_ context.Context, batch eventstore.Batch) error {
-			tries[len(batch.Writes[0].Events)]++
+			tries++
 			return &eventstore.ConflictError{Stream: batch.Writes[0].Stream, Actual: -1}
 		}
-		first := b.begin(context.Background(), ofLane(), grantOf(1))
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), commitTimeout/2)
+		defer cancel()
+		var took time.Duration
+		impatient := &verdict{}
+		go func() {
+			impatient.err = b.p.do(ctx, ofLane(), grantOf(1))
+			took = time.Since(began)
+		}()
 		second := b.begin(context.Background(), ofLane(), grantOf(1))
-		third := b.begin(context.Background(), ofLane(), grantOf(1))
 		b.open()
-		for _, v := range []*verdict{first, second, third} {
-			requireFault(t, v.err, fault.DBUnavailable)
-			require.GreaterOrEqual(t, fault.Of(v.err).RetryAfterS, 1)
-		}
-		require.Equal(t, map[int]int{1: 3 * maxTries, 2: maxTries}, tries)
+		require.ErrorIs(t, impatient.err, context.DeadlineExceeded)
+		require.Less(t, took, commitTimeout, "it does not wait for the deadline of the group")
+		requireFault(t, second.err, fault.DBUnavailable)
+		require.GreaterOrEqual(t, fault.Of(second.err).RetryAfterS, 1)
+		require.Greater(t, tries, 100, "it is not given up before the deadline")
 		require.Equal(t, int64(0), b.balance().PostedSeconds)
 	})
 }

@@ -111,15 +111,21 @@ func (b *bench) balance() credit.State {
 // seed records a command on the account without the pipeline, as another process does.
 func (b *bench) seed(command credit.Command) {
 	b.t.Helper()
-	histories, err := b.store.Load(context.Background(), credits.Stream(acct))
-	require.NoError(b.t, err)
-	s := &session{store: b.store, loaded: histories, own: map[eventstore.StreamID]entry{}, asked: new(int), now: time.Now(), meta: eventstore.Meta{AccountID: acct}}
+	intrude(b.t, b.store, command)
+}
+
+// intrude records a command on the account without a pipeline.
+func intrude(t *testing.T, store eventstore.Store, command credit.Command) {
+	t.Helper()
+	histories, err := store.Load(context.Background(), credits.Stream(acct))
+	require.NoError(t, err)
+	s := &session{store: store, loaded: histories, own: map[eventstore.StreamID]entry{}, asked: new(int), now: time.Now(), meta: eventstore.Meta{AccountID: acct}}
 	_, err = credits.record(s, acct, command)
-	require.NoError(b.t, err)
+	require.NoError(t, err)
 	batch, err := writes(s.own, false)
-	require.NoError(b.t, err)
-	_, err = b.store.Append(context.Background(), eventstore.Batch{Writes: batch})
-	require.NoError(b.t, err)
+	require.NoError(t, err)
+	_, err = store.Append(context.Background(), eventstore.Batch{Writes: batch})
+	require.NoError(t, err)
 }
 
 func TestGroupGivesEachCommandItsOwnResult(t *testing.T) {

@@ -88,9 +88,7 @@ func (g *gate) ReadStream(ctx context.Context, stream eventstore.StreamID, after
 // Append implements eventstore.Store.
 func (g *gate) Append(ctx context.Context, b eventstore.Batch) (recorded []eventstore.Recorded, err error) {
 	err = g.node.pass(ctx, appending, func(ctx context.Context) (err error) {
-		if recorded, err = g.Store.Append(ctx, b); err == nil {
-			g.node.sim.disturbances++
-		}
+		recorded, err = g.Store.Append(ctx, b)
 		if requests := requestsOf(b); len(requests) > 1 {
 			g.node.sim.met["group of several"]++
 		}

@@ -63,12 +63,12 @@ type attempt struct {
 	request string
 	node    *node
 	moments moments
-	// disturbances is the value of sim.disturbances when the attempt started.
-	disturbances int
-	cancel       context.CancelFunc
-	result       chan outcome
-	outcome      outcome
-	fate         fate
+	// began is the time of the bubble, which passes in pauses and at deadlines.
+	began   time.Time
+	cancel  context.CancelFunc
+	result  chan outcome
+	outcome outcome
+	fate    fate
 }
 
 func (a *attempt) String() string {
@@ -79,8 +79,8 @@ func (a *attempt) String() string {
 func (s *sim) start() {
 	a := &attempt{
 		operation: s.draw(), number: len(s.attempts) + 1, node: s.nodes[s.random.IntN(len(s.nodes))], result: make(chan outcome, 1),
-		moments:      moments{oracle: s.oracle, from: s.oracle.position, began: s.clock.Now()},
-		disturbances: s.disturbances,
+		moments: moments{oracle: s.oracle, from: s.oracle.position, began: s.clock.Now()},
+		began:   time.Now(),
 	}
 	a.request = fmt.Sprintf("req_sim%d", a.number)
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), attemptKey{}, a.number))
@@ -140,8 +140,8 @@ func (s *sim) judgeFailure(a *attempt, err error) error {
 		}
 	}
 	if errors.As(err, &conflict) {
-		if f := fault.Of(err); f != nil && s.disturbances-a.disturbances < maxTries {
-			return fmt.Errorf("failed because of conflicts, although there were only %d other appends", s.disturbances-a.disturbances)
+		if f := fault.Of(err); f != nil && time.Since(a.began) < commitTimeout {
+			return fmt.Errorf("failed because of conflicts after %s, before its deadline", time.Since(a.began))
 		}
 		s.met["too many conflicts"]++
 		return nil

@@ -124,9 +124,6 @@ func (s *sim) answer(c *call, err error) {
 	var conflict *eventstore.ConflictError
 	if errors.As(err, &conflict) {
 		s.met["conflict"]++
-		if conflict.Actual < 0 {
-			s.disturbances++
-		}
 		synctest.Wait()
 		time.Sleep(backoffMost)
 	}
@@ -171,7 +168,6 @@ func (s *sim) advance(d time.Duration) {
 func (s *sim) expire() {
 	s.note("deadline", "the deadlines of all groups pass")
 	time.Sleep(commitTimeout)
-	s.disturbances += maxTries // no running group has another try
 }
 
 func (s *sim) note(what, format string, args ...any) {

@@ -93,6 +93,7 @@ func work(text string) error {
 	now := func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 	store := postgres.New(pool, codec.Events(), inlineModels())
 	pipeline := NewPipeline(store, now, slog.New(slog.DiscardHandler))
+	pipeline.Turns = store
 	p.Service = NewService(Dependencies{
 		Store: store, Pipeline: pipeline, IDs: id.NewSource(now, rand.Reader), Entropy: rand.Reader, Now: now,
 		Catalog:  model.Catalog{{ID: "main-2", Status: model.Stable, Default: true}},

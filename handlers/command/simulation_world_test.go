@@ -83,10 +83,8 @@ type sim struct {
 	// checked has the cached versions that were compared with the log.
 	checked  map[memoryKey]int64
 	restarts int
-	// disturbances counts the events that can make a group decide again: appends and deadlocks.
-	disturbances int
-	trace        []string
-	met          map[string]int
+	trace    []string
+	met      map[string]int
 }
 
 // node is one process of the service.
