@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"vqa/cmd/vqa/internal/doctor"
 	"vqa/eventstore/codec"
@@ -57,6 +59,9 @@ func (s *server) keepFresh(ctx context.Context) {
 		}
 	}
 }
+
+// undefinedColumn is the code of Postgres for a column that no migration has created yet.
+const undefinedColumn = "42703"
 
 // livingNode is a row of vqa nodes list.
 type livingNode struct {
@@ -112,6 +117,10 @@ func inspectReleases(ctx context.Context, url string) (found []doctor.Finding, e
 		})
 	}
 	nodes, err := livingNodes(ctx, conn)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && (refused.Code == undefinedTable || refused.Code == undefinedColumn) {
+		return found, nil // the next start migrates
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/eventstore"
-	"vqa/eventstore/codec"
 	"vqa/eventstore/feed"
 	"vqa/eventstore/storetest"
 )
@@ -208,14 +207,14 @@ func TestAnEventThatCannotBeDecodedIsParkedAtOnce(t *testing.T) {
 	f := newFixture(t)
 	var position int64
 	require.NoError(t, f.pool.QueryRow(t.Context(), `insert into events (stream, version, type, account_id, data, meta, chain)
-		values ('test/x', 1, 'no.such', '', '{}', '{}', sha256('')) returning position`).Scan(&position))
+		values ('test/x', 1, 'storetest.noted', '', '{"surprise": true}', '{}', sha256('')) returning position`).Scan(&position))
 	after := f.append("a", 0, 1)
 	got := make(chan eventstore.Recorded, 1)
 	f.subscribe("g", into(got))
 	require.Empty(t, cmp.Diff(after, f.await(got, 1)))
 	at, message, attempts := f.parked()
 	require.Equal(t, position, at)
-	require.Contains(t, message, (&codec.UnknownTypeError{Type: "no.such"}).Error())
+	require.Contains(t, message, "decode storetest.noted")
 	require.Equal(t, 1, attempts)
 }
 
