@@ -169,3 +169,17 @@ func TestAJobWithoutAnOpenAnalysisEnds(t *testing.T) {
 	w.awaitStatus(t, next, analysis.Status.Terminal)
 	require.Equal(t, analysis.CanceledStatus, w.analysis(t, canceled).Status)
 }
+
+// TestAFrozenNodeDoesNotStopTheQueue leaves the lock of the choice to a transaction that does
+// nothing more, as a node that freezes does. The database ends it.
+func TestAFrozenNodeDoesNotStopTheQueue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	frozen, err := w.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = frozen.Rollback(context.WithoutCancel(t.Context())) }()
+	_, err = frozen.Exec(t.Context(), jobs.LockSQL, jobs.TakeLock)
+	require.NoError(t, err)
+	client := w.node(t, "node-1", 1, &gpufixture.Engine{Detections: seen})
+	w.awaitStatus(t, w.enqueue(t, client, shortClip), analysis.Status.Terminal)
+}
