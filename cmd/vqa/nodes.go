@@ -137,7 +137,7 @@ func openInstallation(ctx context.Context, a *app) (installation, error) {
 // openObjects opens the object store to read and write its id.
 func (c config) openObjects(ctx context.Context, key []byte, log *slog.Logger) (*objects.Store, error) {
 	store, err := objects.Open(ctx, objects.Options{
-		URL: c.BlobURL, Dir: c.objectsDir(), PublicURL: c.PublicURL, SigningKey: key, Now: machineTime, WriteError: edge.WriteError, Log: log,
+		URL: c.BlobURL, Dir: c.objectsDir(), Unproven: true, PublicURL: c.PublicURL, SigningKey: key, Now: machineTime, WriteError: edge.WriteError, Log: log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the object store: %w", err)

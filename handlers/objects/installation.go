@@ -2,8 +2,11 @@ package objects
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"vqa/domain/fault"
@@ -16,7 +19,17 @@ const (
 )
 
 // InstallationID returns the id that SetInstallationID stored in this bucket, or "" when it has none.
+// A folder with an id gets the mark of a store.
 func (s *Store) InstallationID(ctx context.Context) (string, error) {
+	if s.dir != "" {
+		_, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(installationKey)))
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		}
+		if err := errors.Join(err, mark(s.dir)); err != nil {
+			return "", unavailable(err)
+		}
+	}
 	r, err := s.Reader(ctx, installationKey)
 	if f := fault.Of(err); f != nil && f.Code == fault.ResourceNotFound {
 		return "", nil
@@ -32,8 +45,14 @@ func (s *Store) InstallationID(ctx context.Context) (string, error) {
 	return string(id), nil
 }
 
-// SetInstallationID stores the id of this bucket. It is on disk when the call returns.
+// SetInstallationID stores the id of this bucket, and marks a folder. The id is on disk when the call
+// returns.
 func (s *Store) SetInstallationID(ctx context.Context, id string) error {
+	if s.dir != "" {
+		if err := mark(s.dir); err != nil {
+			return err
+		}
+	}
 	w, err := s.Writer(ctx, installationKey, "text/plain", installationBytes)
 	if err != nil {
 		return err

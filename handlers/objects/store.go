@@ -49,6 +49,10 @@ type Options struct {
 	URL string
 	// Dir is the folder of the objects when URL is empty.
 	Dir string
+	// Unproven is true for a folder that may be the wrong one. Open then leaves out the mark by which
+	// all nodes recognize the folder. InstallationID and SetInstallationID add it when the folder
+	// has an id.
+	Unproven bool
 	// PublicURL is the address under which clients reach this service, without a trailing
 	// slash. URLs of a file:// bucket and awaited URLs start with it.
 	PublicURL string
@@ -150,8 +154,10 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("objects: make the folder: %w", err)
 	}
-	if err := mark(dir); err != nil {
-		return nil, err
+	if !opt.Unproven {
+		if err := mark(dir); err != nil {
+			return nil, err
+		}
 	}
 	if opt.Free == nil {
 		opt.Free = diskFree(dir)
