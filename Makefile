@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-media test-fresh words race soak rolling lint bench eval generate contract fuzz-api verify clean
+.PHONY: help setup build run test test-media test-fresh words race soak chaos rolling lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
@@ -21,6 +21,9 @@ BENCHTIME ?= 1s
 ROUNDS ?= 3
 SEEDS ?= 100000
 REQUESTS ?= 1000
+SECONDS ?= 600
+FAULT_SECONDS ?= 30
+SEED ?= 0
 
 # Programs that setup fetched come first: it fetches one only when the machine's own fails.
 export PATH := $(TOOLS)/bin:$(PATH)
@@ -117,6 +120,12 @@ soak: setup ## Simulate more histories of the command pipeline (5 min for SEEDS=
 
 rolling: setup ## Replace the previous release by this one under load, and go back (3 min)
 	go test ./cmd/vqa -count 1 -run '^TestRollingUpgrade$$' -timeout 20m -rolling.requests=$(REQUESTS)
+
+chaos: setup ## Break three nodes while customers use them (10 min; SECONDS=600 FAULT_SECONDS=30 SEED=0)
+	@mkdir -p .cache/chaos
+	@go test -c -o .cache/chaos.test ./cmd/vqa/internal/chaos
+	@cd cmd/vqa/internal/chaos && exec $(CURDIR)/.cache/chaos.test -test.run '^TestChaos$$' -test.timeout 0 \
+	  -chaos.run=$(SECONDS)s -chaos.fault=$(FAULT_SECONDS)s -chaos.seed=$(SEED) -chaos.report=$(CURDIR)/.cache/chaos
 
 bench: setup ## Run the benchmarks (12 min; BENCH=regexp ROUNDS=3)
 	@# Ratios: one iteration is a round of ceilings and measurements.

@@ -1,22 +1,20 @@
 package main_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/cmd/vqa/internal/faultbuild"
 	"vqa/eventstore/storetest"
 	"vqa/migrations"
 )
@@ -25,50 +23,10 @@ import (
 // end after at most 24 hours.
 const aheadBy = 25 * time.Hour
 
-// binaryAhead builds the program once with a time.Now that is aheadBy ahead. The compiler reads a
-// changed copy of that file of the standard library, so every part of the program is ahead.
-var binaryAhead = sync.OnceValues(func() (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
-	defer cancel()
-	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
-	if err != nil {
-		return "", err
-	}
-	original := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
-	source, err := os.ReadFile(original)
-	if err != nil {
-		return "", err
-	}
-	const now = "\tsec, nsec, mono := runtimeNow()\n\tif mono == 0 {"
-	if bytes.Count(source, []byte(now)) != 1 {
-		return "", fmt.Errorf("%s does not contain %q once: adapt this test to the release of Go", original, now)
-	}
-	changed := filepath.Join(workshop, "time.go")
-	ahead := fmt.Sprintf("\tsec, nsec, mono := runtimeNow()\n\tsec += %d\n\tif mono == 0 {", int(aheadBy.Seconds()))
-	if err := os.WriteFile(changed, bytes.Replace(source, []byte(now), []byte(ahead), 1), 0o600); err != nil {
-		return "", err
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
-	if err != nil {
-		return "", err
-	}
-	settings, path := filepath.Join(workshop, "overlay.json"), filepath.Join(workshop, "vqa-ahead")
-	if err := os.WriteFile(settings, overlay, 0o600); err != nil {
-		return "", err
-	}
-	out, err := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-overlay", settings, "-o", path, ".").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building the program with a wrong clock: %w: %s", err, out)
-	}
-	return path, nil
-})
-
 // TestANodeWithAWrongClock starts a node whose clock is wrong beside another one. What one node makes,
 // the other must accept, and both must decide alike.
 func TestANodeWithAWrongClock(t *testing.T) {
 	t.Parallel()
-	wrongBinary, err := binaryAhead()
-	require.NoError(t, err)
 	shared, err := os.MkdirTemp(workshop, "shared-")
 	require.NoError(t, err)
 	engine := newFaulty(t)
@@ -78,7 +36,15 @@ func TestANodeWithAWrongClock(t *testing.T) {
 	}
 	right := ownService(t, settings...)
 	wrong := ownServiceLater(t, settings...)
-	wrong.binary = wrongBinary
+	ctx, cancel := context.WithTimeout(t.Context(), buildTimeout)
+	defer cancel()
+	wrong.binary, err = faultbuild.Build(ctx, shared)
+	require.NoError(t, err)
+	page, err := faultbuild.NewPage(filepath.Join(shared, "faults"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, page.Close()) })
+	require.NoError(t, page.MoveClock(aheadBy))
+	wrong.env = append(wrong.env, page.Env())
 
 	// Everything that a clock could end exists before the other node starts and sweeps.
 	here := right.account(t, 1000)

@@ -141,6 +141,16 @@ var importRules = append([]importRule{
 		why:   "the program must not contain the answers",
 	},
 	{
+		name: "a build with faults is for tests", in: []string{"vqa/..."}, except: []string{"vqa/cmd/vqa/internal/faultbuild"},
+		never: []string{"vqa/cmd/vqa/internal/faultbuild"},
+		why:   "the program must not contain the means to break itself",
+	},
+	{
+		name: "faultbuild stands alone", in: []string{"vqa/cmd/vqa/internal/faultbuild"},
+		never: []string{"vqa/..."},
+		why:   "it edits the standard library and knows nothing of the program",
+	},
+	{
 		name: "finance prints what it is given", in: []string{"vqa/cmd/vqa/internal/finance"},
 		never: append([]string{"vqa/eventstore/...", "vqa/handlers/...", "vqa/gpu/...", "vqa/streaming/..."}, sql...),
 		why:   "reading the ledger is the projections' part",

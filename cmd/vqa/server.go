@@ -182,6 +182,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	if s.presence, err = node.Join(ctx, s.pool, name, migrations.Generation(), s.log); err != nil {
 		return err
 	}
+	s.log.Info("this process is a node", "node", name) // other nodes log this name as the worker of its work
 	s.windows, s.locks = node.NewWindows(s.pool), node.NewLocks(s.pool, s.presence)
 	slots := s.config.AnalysisSlots
 	if slots == 0 {
