@@ -80,15 +80,19 @@ type Options struct {
 	// Backlog counts the unfinished fetches of an account. With nil, all fetches have the
 	// same priority.
 	Backlog func(ctx context.Context, accountID string) (int, error)
-	// Now is the clock of the times that River computes itself, such as the end of a snooze; nil means
-	// the clock of the machine. River leaves the others to the database.
+	// Now is the clock of the times that River computes itself, such as the start of a job and the
+	// end of a snooze; nil means the clock of the machine. River leaves the others to the database.
 	Now func() time.Time
 	Log *slog.Logger
 }
 
 // New returns a client that enqueues jobs. Run works them.
 func New(o Options) (*Client, error) {
-	client, err := river.NewClient(riverpgxv5.New(o.Pool), &river.Config{Logger: o.Log})
+	config := &river.Config{Logger: o.Log}
+	if o.Now != nil {
+		config.Test.Time = insertTime{riverTime(o.Now)}
+	}
+	client, err := river.NewClient(riverpgxv5.New(o.Pool), config)
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
@@ -154,6 +158,16 @@ func (t riverTime) Now() time.Time { return t() }
 
 // NowOrNil implements rivertype.TimeGenerator: with nil, River takes the time in the statement.
 func (riverTime) NowOrNil() *time.Time { return nil }
+
+// insertTime is the clock of inserts. Without a time, River's driver takes the one of the machine: jobs
+// of a node whose clock is an hour ahead then started an hour late.
+type insertTime struct{ riverTime }
+
+// NowOrNil implements rivertype.TimeGenerator.
+func (t insertTime) NowOrNil() *time.Time {
+	now := t.Now()
+	return &now
+}
 
 // queues are the queues that a node works. A node without a Renderer leaves drawings to
 // others.
