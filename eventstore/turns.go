@@ -9,7 +9,7 @@ type Turns interface {
 	// Turn waits until this process may write an account, in the order of the calls of all
 	// processes, and keeps the turn until end. It does not keep a process away that has not
 	// asked. waited is true when another process had the turn. A process that is stopped loses its
-	// turn after turnLimit of the store.
+	// turn soon, within CallerPatience.
 	Turn(ctx context.Context, accountID string) (waited bool, end func(), err error)
 
 	// Hold locks streams, so that no process can change them before the next Append with the

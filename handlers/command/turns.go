@@ -141,6 +141,7 @@ func (p *Pipeline) turn(accountID string, l *lane) (alone bool) {
 			break
 		}
 		p.run(l, group)
+		l.contested = nil // it has its own lane already
 	}
 	return !waited && err == nil
 }
