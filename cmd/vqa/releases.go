@@ -124,7 +124,11 @@ func inspectReleases(ctx context.Context, url string) (found []doctor.Finding, e
 	if err != nil {
 		return nil, err
 	}
-	if mixed := mixedReleases(nodes, machineTime()); mixed != "" {
+	var now time.Time // the nodes wrote their start by the clock of the database, too
+	if err := conn.QueryRow(ctx, "select clock_timestamp()").Scan(&now); err != nil {
+		return nil, err
+	}
+	if mixed := mixedReleases(nodes, now); mixed != "" {
 		found = append(found, doctor.Finding{Verdict: doctor.Warning, Detail: mixed, Fix: "finish the rolling upgrade: vqa nodes list"})
 	}
 	return found, nil
