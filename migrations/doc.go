@@ -7,9 +7,10 @@
 // # Rights
 //
 // Up runs as the owner of the schema. The service runs as the role vqa_service. It may only insert
-// and select events, and it cannot choose their positions. It may read and write every other table: default privileges grant that for
-// the tables of later migrations too. River's migrations run after ours and create River's tables.
-// Only the owner can do maintenance such as REINDEX.
+// and select events, and it cannot choose their positions. It may read and write every other table,
+// except that it cannot change the rows of installation_parts. Default privileges grant that for the
+// tables of later migrations too. River's migrations run after ours and create River's tables. Only
+// the owner can do maintenance such as REINDEX.
 //
 // It imports the migrators and pgx only. It must not import packages of this module.
 package migrations

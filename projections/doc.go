@@ -26,6 +26,12 @@
 //     tries again, so that no statement waits behind it for longer.
 //   - Certificate. It records the position, rows, digests, differences and durations.
 //
+// # Two releases on one database
+//
+// A table records the shape in which it was built, and the generation of the program that builds it.
+// Refresh rebuilds the tables of an older shape when no node of an older generation is alive, and leaves
+// those of a newer generation alone. Streams with events of unknown types are left out and named.
+//
 // # Guarantees
 //
 //   - Differing rows are reported, and the tables are not swapped unless the caller accepts

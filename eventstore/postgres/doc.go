@@ -39,6 +39,12 @@
 // pipeline. So a node that is stopped in the middle of an append is also ended by the watch, on
 // another node.
 //
+// # Several processes on one account
+//
+// Hold locks the heads of streams before they are loaded, so that the next append meets no conflict. Turn
+// is an advisory lock, which Postgres grants in the order of the requests. Both are transactions that
+// Postgres ends after 2 s without a statement, so a process that is stopped does not stop the others.
+//
 // # Time
 //
 // Clock is the time of the database, for every decision that another node may depend on: rate
