@@ -95,9 +95,9 @@ const beginSQL = `select pg_try_advisory_xact_lock($1, hashtext($2)), events_set
 const (
 	isDue      = `(e.type = any($2) or e.recorded_at < clock_timestamp() - make_interval(secs => $3))`
 	nextDueSQL = `
-select extract(epoch from min(a.due_at) filter (where ` + isDue + `) - clock_timestamp())::float8, count(*) > 0
-  from set_aside a join events e on e.position = a.position
- where a.subscription = $1 and a.due_at is not null`
+select (select extract(epoch from a.due_at - clock_timestamp())::float8 from set_aside a join events e on e.position = a.position
+         where a.subscription = $1 and a.due_at is not null and ` + isDue + ` order by a.due_at limit 1),
+       exists (select from set_aside where subscription = $1)`
 )
 
 // BeginTx begins the transaction of one poll. It takes the group's lock and finds the last position
