@@ -236,7 +236,10 @@ func killPostgres(t *testing.T, s *service) {
 		require.Equal(t, "db_unavailable", a.code())
 		requireRetryAfter(t, a)
 	}
-	require.Equal(t, http.StatusServiceUnavailable, (&apiClient{service: s}).call(t, http.MethodGet, "/readyz", nil).status)
+	// A node keeps the result of a probe for two seconds.
+	require.True(t, poll(recovery, func() bool {
+		return (&apiClient{service: s}).call(t, http.MethodGet, "/readyz", nil).status == http.StatusServiceUnavailable
+	}), "the node is still ready without its database")
 
 	require.NoError(t, lock.Close())
 	require.True(t, poll(recovery, func() bool { return c.call(t, http.MethodGet, "/readyz", nil).status == http.StatusOK }), "the service did not restart its database")
