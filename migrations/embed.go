@@ -55,7 +55,11 @@ func Up(ctx context.Context, url string) error {
 			config.ConnConfig.RuntimeParams[name] = value
 		}
 	}
-	config.ConnConfig.RuntimeParams["lock_timeout"] = strconv.FormatInt(lockTimeout.Milliseconds(), 10)
+	// A pooler ignores or refuses a parameter of the connection, so this is a statement.
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "set lock_timeout = "+strconv.FormatInt(lockTimeout.Milliseconds(), 10))
+		return err
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)

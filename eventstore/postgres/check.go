@@ -76,7 +76,7 @@ func CheckServer(ctx context.Context, url string) error {
 			failed = append(failed, &UnsafeError{
 				"timeouts", "statement_timeout or idle_in_transaction_session_timeout is 0, so an append that hangs would stop all readers",
 				fmt.Sprintf("remove them from VQA_DATABASE_URL; behind a pooler run: alter role %[1]s set statement_timeout = '30s'; "+
-					"alter role %[1]s set idle_in_transaction_session_timeout = '60s'", pgx.Identifier{first.Config().User}.Sanitize()),
+					"alter role %[1]s set idle_in_transaction_session_timeout = '15s'", pgx.Identifier{first.Config().User}.Sanitize()),
 			})
 		}
 		second, err := connectOne(ctx, url)

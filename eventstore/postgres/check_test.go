@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -114,7 +115,7 @@ func TestCheckServer(t *testing.T) {
 func TestCheckServerBehindAPooler(t *testing.T) {
 	t.Parallel()
 	passed := map[string]string{
-		"statement_timeout": "30s", "idle_in_transaction_session_timeout": "60s", "default_transaction_isolation": "read committed",
+		"statement_timeout": "30s", "idle_in_transaction_session_timeout": "15s", "default_transaction_isolation": "read committed",
 	}
 	tests := map[string]struct {
 		pooler *pooler
@@ -123,7 +124,8 @@ func TestCheckServerBehindAPooler(t *testing.T) {
 		"sessions":                     {&pooler{parameters: passed}, nil},
 		"transactions":                 {&pooler{parameters: passed, transactions: true}, []string{"sessions"}},
 		"sessions, without parameters": {&pooler{parameters: map[string]string{"default_transaction_isolation": "serializable"}}, []string{"isolation", "timeouts"}},
-		"refused parameters":           {&pooler{refuses: "statement_timeout"}, []string{"pooler"}},
+		"refused parameters":           {&pooler{ignores: []string{}}, []string{"pooler"}},
+		"as documented":                {&pooler{parameters: passed, ignores: documentedIgnores(t)}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -131,6 +133,16 @@ func TestCheckServerBehindAPooler(t *testing.T) {
 			require.Equal(t, test.want, failed(t, postgres.CheckServer(t.Context(), test.pooler.start(t, newEmpty(t)))))
 		})
 	}
+}
+
+// documentedIgnores returns the parameters that docs/operations.md tells a pooler to ignore.
+func documentedIgnores(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(t, err)
+	found := regexp.MustCompile(`(?m)^ignore_startup_parameters = (.+)$`).FindSubmatch(text)
+	require.NotNil(t, found)
+	return strings.Split(string(found[1]), ", ")
 }
 
 // ownServer starts a Postgres that a test may restart. folder has its data.

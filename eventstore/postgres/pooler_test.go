@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 
@@ -27,8 +28,9 @@ type pooler struct {
 	transactions bool
 	// parameters are those of its sessions. It ignores those of clients.
 	parameters map[string]string
-	// refuses is a parameter with which clients are refused.
-	refuses string
+	// ignores lists the parameters of clients that it ignores, besides those that it knows. It refuses
+	// a client that sends another one. nil means that it ignores all.
+	ignores []string
 
 	mu   sync.Mutex
 	free []*pgconn.HijackedConn
@@ -119,6 +121,9 @@ func (p *pooler) serve(ctx context.Context, conn net.Conn, database string) erro
 	}
 }
 
+// known are the parameters that PgBouncer knows without configuration.
+var known = []string{"user", "database", "client_encoding", "datestyle", "timezone", "standard_conforming_strings", "application_name"}
+
 // greet answers the start of a connection. It is false when the client was refused.
 func (p *pooler) greet(conn net.Conn, client *pgproto3.Backend) (bool, error) {
 	for {
@@ -133,9 +138,11 @@ func (p *pooler) greet(conn net.Conn, client *pgproto3.Backend) (bool, error) {
 			}
 			continue
 		}
-		if _, sent := start.Parameters[p.refuses]; sent {
-			client.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "08P01", Message: "unsupported startup parameter: " + p.refuses})
-			return false, client.Flush()
+		for name := range start.Parameters {
+			if p.ignores != nil && !slices.Contains(known, name) && !slices.Contains(p.ignores, name) {
+				client.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "08P01", Message: "unsupported startup parameter: " + name})
+				return false, client.Flush()
+			}
 		}
 		client.Send(&pgproto3.AuthenticationOk{})
 		for name, value := range map[string]string{
