@@ -27,7 +27,7 @@ const aheadBy = 25 * time.Hour
 // the other must accept, and both must decide alike.
 func TestANodeWithAWrongClock(t *testing.T) {
 	t.Parallel()
-	shared, err := os.MkdirTemp(workshop, "shared-")
+	shared, err := os.MkdirTemp(workshop, "shared-") //nolint:usetesting // other users must be able to enter the folder
 	require.NoError(t, err)
 	engine := newFaulty(t)
 	settings := []string{

@@ -143,7 +143,7 @@ func newCluster(t *testing.T, engine *faulty) *cluster {
 	db, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(t.Context())) })
-	dir, err := os.MkdirTemp(workshop, "cluster-")
+	dir, err := os.MkdirTemp(workshop, "cluster-") //nolint:usetesting // other users must be able to enter the folder
 	require.NoError(t, err)
 	b := newBalancer(t)
 	return &cluster{b, db, []string{

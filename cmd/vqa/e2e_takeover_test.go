@@ -60,7 +60,7 @@ const engineRequests = 10_000
 func newNodePair(t *testing.T) (nodes [2]*testNode, databaseURL string) {
 	t.Helper()
 	databaseURL = storetest.Database(t, migrations.Up, migrations.Version())
-	dir, err := os.MkdirTemp(workshop, "shared-")
+	dir, err := os.MkdirTemp(workshop, "shared-") //nolint:usetesting // other users must be able to enter the folder
 	require.NoError(t, err)
 	engines := [2]*faulty{newFaulty(t), nil}
 	engines[1] = sameWorker(t, engines[0])

@@ -86,7 +86,7 @@ func TestLawsOfTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const longest = 90.0
 		accounts := rapid.IntRange(1, 5).Draw(t, "accounts")
-		shuffle := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)) //nolint:gosec // a test
+		shuffle := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		var turns Turns
 		var waiting []*arrival
 		created, started := 0, 0

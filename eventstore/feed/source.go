@@ -127,7 +127,7 @@ func (s *source) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, err
 	s.pending = newest > s.settled
 	s.choose(due)
 	s.batch = s.batch[:0]
-	s.failures.begin(s.turn, waiting)
+	s.begin(s.turn, waiting)
 	return tx, nil
 }
 
@@ -196,8 +196,9 @@ func (s *source) SelectQuery(_, group string, _ watermillsql.OffsetsAdapter) wat
 		return watermillsql.Query{Query: selectReplaySQL, Args: []any{s.replay, group, batchSize}}
 	case turnRetry:
 		return watermillsql.Query{Query: selectDueSQL, Args: []any{group, s.readable, s.unknownFor.Seconds(), batchSize}}
+	default:
+		return watermillsql.Query{Query: selectSQL, Args: []any{group, s.settled, batchSize}}
 	}
-	return watermillsql.Query{Query: selectSQL, Args: []any{group, s.settled, batchSize}}
 }
 
 // UnmarshalMessage implements SchemaAdapter. It does not decode the event, because an event that
@@ -238,11 +239,12 @@ func (s *source) AckMessageQuery(_ string, row watermillsql.Row, group string) w
 				where id = $1`,
 			Args: []any{s.replay, s.batch[handled-1], handled},
 		}
-	}
-	return watermillsql.Query{
-		Query: `insert into subscriptions (name, position) values ($1, $2)
+	default:
+		return watermillsql.Query{
+			Query: `insert into subscriptions (name, position) values ($1, $2)
 			on conflict (name) do update set position = excluded.position, updated_at = clock_timestamp()`,
-		Args: []any{group, row.Offset},
+			Args: []any{group, row.Offset},
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"net"
 	"net/url"
 	"sync"
@@ -32,7 +33,7 @@ func NewProxy(t testing.TB, databaseURL string) *Proxy {
 	}
 	p := &Proxy{target: u.Host, open: make(chan struct{}), ended: make(chan struct{})}
 	close(p.open)
-	if p.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	if p.listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
 		t.Fatalf("listen: %v", err)
 	}
 	u.Host = p.listener.Addr().String()
@@ -77,7 +78,7 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		far, err := net.Dial("tcp", p.target)
+		far, err := new(net.Dialer).DialContext(context.Background(), "tcp", p.target)
 		if err != nil {
 			_ = near.Close()
 			continue

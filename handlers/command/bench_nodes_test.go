@@ -38,7 +38,7 @@ func (l latencies) at(q float64) float64 {
 const refusedPause = 10 * time.Millisecond
 
 // repeat runs one command until the slice ends. A client that is refused pauses.
-func (l *latencies) repeat(b *testing.B, ctx context.Context, op func(context.Context) error) {
+func (l *latencies) repeat(ctx context.Context, b *testing.B, op func(context.Context) error) {
 	for ctx.Err() == nil {
 		started := time.Now()
 		err := op(b.Context())
@@ -64,7 +64,7 @@ func (l *latencies) drive(b *testing.B, clients int, op func(ctx context.Context
 	var wg sync.WaitGroup
 	started := time.Now()
 	for i := range clients {
-		wg.Go(func() { each[i].repeat(b, ctx, func(ctx context.Context) error { return op(ctx, i) }) })
+		wg.Go(func() { each[i].repeat(ctx, b, func(ctx context.Context) error { return op(ctx, i) }) })
 	}
 	wg.Wait()
 	l.elapsed = time.Since(started)

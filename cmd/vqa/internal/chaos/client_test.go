@@ -129,7 +129,7 @@ func (c *client) do(ctx context.Context, r request) (response, error) {
 			return response{}, ctx.Err()
 		}
 		s := sample{ended: time.Now(), took: time.Since(began), write: r.method != http.MethodGet}
-		pause := 250*time.Millisecond + time.Duration(rand.Int64N(int64(500*time.Millisecond))) //nolint:gosec // jitter
+		pause := 250*time.Millisecond + time.Duration(rand.Int64N(int64(500*time.Millisecond)))
 		switch {
 		case err != nil:
 			s.outcome, lostOne = lost, true

@@ -96,7 +96,7 @@ func (c *customer) judgeLedger(ctx context.Context, billed map[string]float64) e
 		total += seconds
 	}
 	left := billed
-	err := c.pages(ctx, "/v1/credits", "transactions", func(page response, txn any) {
+	err := c.pages(ctx, "/v1/credits", "transactions", func(_ response, txn any) {
 		if text(txn, "kind") != "analysis_debit" {
 			return
 		}
@@ -254,14 +254,14 @@ func judgeLeftovers(t *testing.T, ctx context.Context, db *pgx.Conn, w *world, r
 			r.blame("%s: %d", what, n)
 		}
 	}
-	for _, path := range strays(w, kept, patience) {
+	for _, path := range strays(patience, w, kept) {
 		r.blame("left over in the object store: %s", path)
 	}
 }
 
 // strays lists the files of the object store that belong to no video, and unfinished ones. The sweep
 // gets time to remove them.
-func strays(w *world, kept map[string]bool, patience context.Context) (left []string) {
+func strays(patience context.Context, w *world, kept map[string]bool) (left []string) {
 	for {
 		left = nil
 		_ = filepath.WalkDir(filepath.Join(w.dataDir(), "objects"), func(path string, d fs.DirEntry, err error) error {

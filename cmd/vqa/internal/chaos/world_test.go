@@ -64,7 +64,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "vqa-chaos-") //nolint:usetesting // the account of Postgres must be able to enter it
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // the same
+	require.NoError(t, os.Chmod(dir, 0o755))
 	w := &world{dir: dir}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -93,7 +93,7 @@ func (w *world) drawClips(t *testing.T) {
 		path := filepath.Join(w.dir, fmt.Sprintf("clip-%d.mp4", i))
 		pictures := slices.Repeat([]*image.RGBA{fixture.StopSign(image.Pt(250, 110))}, frames)
 		require.NoError(t, ffmpegtest.WriteClip(t.Context(), path, clipFPS, pictures))
-		data, err := os.ReadFile(path) //nolint:gosec // a file of this test
+		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		w.clips = append(w.clips, clip{data, float64(frames) / clipFPS})
 	}
@@ -128,7 +128,7 @@ func (w *world) startPostgres(t *testing.T, ctx context.Context) {
 	t.Cleanup(func() {
 		stopWatching()
 		<-watched
-		require.NoError(t, server.Close(context.Background())) //nolint:usetesting // the context of the test has ended
+		require.NoError(t, server.Close(context.Background()))
 	})
 	require.NoError(t, server.EnsureDatabase(starting, "vqa"))
 	w.databaseURL = server.URL("vqa")
@@ -226,7 +226,7 @@ type node struct {
 func (w *world) newNode(t *testing.T, index int, engines []string) *node {
 	t.Helper()
 	addr, home := freeAddr(t), filepath.Join(w.dir, fmt.Sprintf("node-%d", index+1))
-	require.NoError(t, os.MkdirAll(filepath.Join(home, "tmp"), 0o755)) //nolint:gosec // confined programs enter it
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "tmp"), 0o755))
 	n := &node{binary: w.binary, home: home, heldDown: make(chan struct{})}
 	close(n.heldDown)
 	var err error
@@ -316,7 +316,7 @@ func (w *world) tool(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), toolTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, w.binary, args...) //nolint:gosec // the program under test
+	cmd := exec.CommandContext(ctx, w.binary, args...)
 	cmd.Env = append(slices.Clone(w.nodes[0].env), "VQA_DATABASE_URL="+w.databaseURL)
 	var complaint strings.Builder
 	cmd.Stderr = &complaint
