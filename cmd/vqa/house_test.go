@@ -96,7 +96,7 @@ var importRules = append([]importRule{
 	{
 		name: "no SQL in handlers", in: []string{"vqa/handlers/..."}, except: []string{"vqa/handlers/jobs/..."},
 		never: sql,
-		why:   "SQL text belongs to the log and to the projections; jobs hands the pool to River",
+		why:   "SQL text belongs to the log and to the projections; jobs hands the pool to River and chooses the jobs that it fetches",
 	},
 	{
 		name: "routing stays at the edge", in: []string{"vqa/..."}, except: []string{"vqa/handlers/httpapi/..."},

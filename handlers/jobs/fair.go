@@ -124,7 +124,7 @@ func (p *turnPilot) take(ctx context.Context, params *riverdriver.JobGetAvailabl
 		return nil, false, err
 	}
 	if len(waiting) == 0 {
-		return nil, false, p.forget(ctx)
+		return nil, false, resources.ForgetTurns(ctx, p.pool)
 	}
 	analyses := make([]string, len(waiting))
 	for i, w := range waiting {
@@ -148,7 +148,7 @@ func (p *turnPilot) take(ctx context.Context, params *riverdriver.JobGetAvailabl
 	}
 	chosen := p.choose(waiting, tasks, turns, limit)
 	if ids, err = start(ctx, tx, params, chosen); err == nil {
-		err = recordTurns(ctx, tx, &turns, chosen, ids)
+		err = resources.RecordTurns(ctx, tx, &turns, charged(chosen, ids))
 	}
 	if err == nil {
 		err = tx.Commit(ctx)
@@ -244,32 +244,14 @@ func start(ctx context.Context, tx pgx.Tx, params *riverdriver.JobGetAvailablePa
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
-// recordTurns records the turns that the started jobs take.
-func recordTurns(ctx context.Context, tx pgx.Tx, turns *queue.Turns, chosen []choice, started []int64) error {
+// charged are the places of the started jobs that take a turn of their account.
+func charged(chosen []choice, started []int64) (places []queue.Place) {
 	for _, c := range chosen {
-		if !c.charged || c.Background || !slices.Contains(started, c.job) {
-			continue
-		}
-		turns.Start(c.Place)
-		_, err := tx.Exec(ctx, `
-			insert into account_turns (account_id, started_s, until_s) values ($1, $2, $3)
-			on conflict (account_id) do update set started_s = excluded.started_s, until_s = excluded.until_s`,
-			c.AccountID, c.Tag, turns.Until[c.AccountID])
-		if err != nil {
-			return err
+		if c.charged && slices.Contains(started, c.job) {
+			places = append(places, c.Place)
 		}
 	}
-	// An account whose next tag is not above the current one counts as if it had no row.
-	_, err := tx.Exec(ctx, "delete from account_turns where until_s <= $1", turns.Now)
-	return err
-}
-
-// forget deletes the turns when no analysis waits or runs on any node.
-func (p *turnPilot) forget(ctx context.Context) error {
-	_, err := p.pool.Exec(ctx, `
-		delete from account_turns where not exists (
-			select from river_job where queue = $1 and state in ('available', 'scheduled', 'retryable', 'running'))`, queueAnalyses)
-	return err
+	return places
 }
 
 // left frees the slots of jobs that did not start or have ended. It reports whether they had any.

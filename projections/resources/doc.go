@@ -11,6 +11,9 @@
 // attempts and nodes. Readers notice a new percent within half a second, as they notice a
 // change on another node. A rebuild does not touch the table.
 //
+// The turns of accounts in the queue are not in the log either. The jobs record them with
+// RecordTurns when they choose the next analysis.
+//
 // Every read of an account's rows names the tenant. A row of another account looks like one
 // that does not exist (docs/architecture.md#law-9). The lookups by the hash of a secret name
 // no tenant, because the secret identifies its owner.

@@ -16,28 +16,6 @@ import (
 	"vqa/domain/video"
 )
 
-// Turns reads the turns that accounts have had in the queue of analyses. The jobs record them.
-func Turns(ctx context.Context, db interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-},
-) (queue.Turns, error) {
-	turns := queue.Turns{Until: map[string]float64{}}
-	rows, err := db.Query(ctx, "select account_id, started_s, until_s from account_turns")
-	if err != nil {
-		return turns, fmt.Errorf("read the turns of accounts: %w", err)
-	}
-	var id string
-	var started, until float64
-	_, err = pgx.ForEachRow(rows, []any{&id, &started, &until}, func() error {
-		turns.Now, turns.Until[id] = max(turns.Now, started), until
-		return nil
-	})
-	if err != nil {
-		return turns, fmt.Errorf("read the turns of accounts: %w", err)
-	}
-	return turns, nil
-}
-
 // QueueTasks returns the running analyses, and those of the given ids that wait.
 func (r *Reader) QueueTasks(ctx context.Context, ids []string) ([]queue.Task, error) {
 	open, err := unfinished(ctx, r.pool, ids)
