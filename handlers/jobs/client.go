@@ -143,7 +143,7 @@ func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
 	if o.Now != nil {
 		config.Test.Time = riverTime(o.Now)
 	}
-	client, err := river.NewClient(turnDriver{riverpgxv5.New(o.Pool), pilot}, config)
+	client, err := river.NewClient(turnDriver{riverpgxv5.New(o.Pool), pilot, o.Now}, config)
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}

@@ -50,6 +50,30 @@ type Line interface {
 type turnDriver struct {
 	*riverpgxv5.Driver
 	pilot riverpilot.Pilot
+	now   func() time.Time // nil means the clock of the machine
+}
+
+// GetExecutor is called by River.
+func (d turnDriver) GetExecutor() riverdriver.Executor {
+	if d.now == nil {
+		return d.Driver.GetExecutor()
+	}
+	return rescueExecutor{d.Driver.GetExecutor(), d.now}
+}
+
+// rescueExecutor finds stuck jobs by the clock of the service. River's rescuer takes the clock of the
+// machine, and a node whose clock is an hour ahead ended the rows of jobs that ran on other nodes.
+type rescueExecutor struct {
+	riverdriver.Executor
+
+	now func() time.Time
+}
+
+// JobGetStuck is called by River.
+func (e rescueExecutor) JobGetStuck(ctx context.Context, params *riverdriver.JobGetStuckParams) ([]*rivertype.JobRow, error) {
+	own := *params
+	own.StuckHorizon = e.now().Add(-rescueAfter)
+	return e.Executor.JobGetStuck(ctx, &own)
 }
 
 // PluginInit is called by River.
