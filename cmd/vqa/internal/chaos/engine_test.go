@@ -21,7 +21,7 @@ const (
 	// engineEnv makes this test binary an engine that listens on the address.
 	engineEnv = "CHAOS_ENGINE"
 	// engineTakes is how long a request takes, so that faults meet analyses that are at work.
-	engineTakes = 700 * time.Millisecond
+	engineTakes = 1500 * time.Millisecond
 	// shownTerm is what the engine finds in every frame, and doctorTerm what "vqa doctor" looks for. It
 	// finds nothing else.
 	shownTerm, doctorTerm = "stop sign", "sports ball"

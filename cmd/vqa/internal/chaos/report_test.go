@@ -19,19 +19,27 @@ type takeover struct {
 	after time.Duration // since the begin of the fault
 }
 
-var nodeJoined = regexp.MustCompile(`msg="this process is a node" node=(node_[0-9A-Z]+)`)
+var nodeJoined = regexp.MustCompile(`time=(\S+) level=INFO msg="this process is a node" node=(node_[0-9A-Z]+)`)
 
 // takeovers finds in the log the analyses that another node took over from a node that was lost. The
 // clock of the database is the one of this machine.
 func (w *world) takeovers(ctx context.Context, spells []spell) (taken []takeover, err error) {
-	index := map[string]int{} // of the node, by its name in the log
+	type process struct {
+		node  int
+		since time.Time
+	}
+	index := map[string]process{} // by the name of the process in the log
 	for i, n := range w.nodes {
 		text, err := os.ReadFile(n.log.Name())
 		if err != nil {
 			return nil, err
 		}
 		for _, found := range nodeJoined.FindAllSubmatch(text, -1) {
-			index[string(found[1])] = i
+			since, err := time.Parse(time.RFC3339Nano, string(found[1]))
+			if err != nil {
+				return nil, err
+			}
+			index[string(found[2])] = process{i, since}
 		}
 	}
 	db, err := pgx.Connect(ctx, w.databaseURL)
@@ -49,9 +57,9 @@ func (w *world) takeovers(ctx context.Context, spells []spell) (taken []takeover
 	var at time.Time
 	var before string
 	_, err = pgx.ForEachRow(rows, []any{&at, &before}, func() error {
-		node, known := index[before]
+		lost, known := index[before]
 		for _, s := range spells {
-			if known && s.kind.losesNode() && s.node == node && !at.Before(s.began) && at.Before(s.healed.Add(shortestLoss)) {
+			if known && s.kind.losesNode() && s.node == lost.node && lost.since.Before(s.began) && at.After(s.began) && at.Before(s.healed) {
 				taken = append(taken, takeover{s.kind, at.Sub(s.began)})
 			}
 		}
