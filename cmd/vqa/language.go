@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 
 	"vqa/domain/query"
 	"vqa/gpu/chat"
 	"vqa/handlers/command"
+	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/jobs"
 	"vqa/handlers/language"
 )
@@ -62,7 +64,16 @@ func (m *models) commandCompiler() command.Compiler {
 	if m.compiler == nil {
 		return nil
 	}
-	return m.compiler
+	return remoteCompiler{m.compiler}
+}
+
+// remoteCompiler excludes the time of the language model from the time in service of a create.
+type remoteCompiler struct{ command.Compiler }
+
+// Compile implements command.Compiler.
+func (c remoteCompiler) Compile(ctx context.Context, prompt string) (query.Query, error) {
+	defer edge.ExchangeOf(ctx).Elsewhere()()
+	return c.Compiler.Compile(ctx, prompt)
 }
 
 // jobsNarrator returns the narrator, or a nil interface when there is none.

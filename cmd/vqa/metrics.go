@@ -137,6 +137,34 @@ func (e timedEngine) Detect(ctx context.Context, req gpu.Request) (gpu.Response,
 	return response, err
 }
 
+// createMetrics are the metrics of the bound on live creates.
+type createMetrics struct{ *edge.Creates }
+
+var (
+	shedDesc = prometheus.NewDesc("vqa_creates_shed_total",
+		"Live creates that were refused because the node could not record them in time, by reason: busy or slow.", []string{"reason"}, nil)
+	boundDesc   = prometheus.NewDesc("vqa_creates_limit", "Live creates that this node carries out at once.", nil, nil)
+	insideDesc  = prometheus.NewDesc("vqa_creates_in_service", "Live creates that this node carries out now.", nil, nil)
+	waitingDesc = prometheus.NewDesc("vqa_creates_waiting", "Live creates that wait for a place.", nil, nil)
+	meanDesc    = prometheus.NewDesc("vqa_creates_service_seconds", "Latest mean time in service of a live create.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (m createMetrics) Describe(all chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, all) }
+
+// Collect implements prometheus.Collector.
+func (m createMetrics) Collect(all chan<- prometheus.Metric) {
+	stats := m.Stats()
+	for reason, n := range stats.Shed {
+		all <- prometheus.MustNewConstMetric(shedDesc, prometheus.CounterValue, float64(n), reason)
+	}
+	for desc, value := range map[*prometheus.Desc]float64{
+		boundDesc: float64(stats.Bound), insideDesc: float64(stats.Inside), waitingDesc: float64(stats.Waiting), meanDesc: stats.Mean.Seconds(),
+	} {
+		all <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value)
+	}
+}
+
 // metrics serves the metrics of this process and of its database pool.
 func (s *server) metrics() http.Handler {
 	gauge := func(name, help string, value func() float64) {
@@ -173,6 +201,6 @@ func (s *server) metrics() http.Handler {
 		}
 		return float64(n)
 	})
-	s.meter.registry.MustRegister(s.alarms)
+	s.meter.registry.MustRegister(s.alarms, createMetrics{s.creates})
 	return promhttp.HandlerFor(s.meter.registry, promhttp.HandlerOpts{})
 }

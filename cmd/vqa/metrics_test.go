@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/admission"
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/fault"
@@ -45,6 +47,7 @@ func TestMeter(t *testing.T) {
 		_, got := timedEngine{slowEngine{err: err}, m.engine}.Detect(t.Context(), gpu.Request{})
 		require.Equal(t, err, got)
 	}
+	m.registry.MustRegister(createMetrics{edge.NewCreates(admission.Default, slog.New(slog.DiscardHandler))})
 	page := httptest.NewRecorder()
 	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
 	for _, line := range []string{
@@ -54,6 +57,7 @@ func TestMeter(t *testing.T) {
 		`vqa_http_request_seconds_count{operation="createAnalysis"} 1`,
 		`vqa_analyses_total{outcome="yes"} 2`, `vqa_analyses_total{outcome="failed"} 1`, `vqa_analyses_total{outcome="canceled"} 1`,
 		`vqa_billed_seconds_total 12`, `vqa_analysis_queue_wait_seconds_sum 2`,
+		`vqa_creates_limit 8`, `vqa_creates_in_service 0`, `vqa_creates_shed_total{reason="busy"} 0`, `vqa_creates_shed_total{reason="slow"} 0`,
 		`vqa_engine_request_seconds_count{outcome="ok"} 2`, `vqa_engine_request_seconds_count{outcome="failed"} 1`,
 	} {
 		require.Contains(t, page.Body.String(), line+"\n")

@@ -15,7 +15,9 @@ import (
 	"sync"
 	"time"
 
+	"vqa/cmd/vqa/internal/background"
 	"vqa/cmd/vqa/internal/doctor"
+	"vqa/domain/admission"
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/id"
@@ -52,9 +54,12 @@ type server struct {
 	intake  *intake.Intake
 	// ffmpeg runs ffmpeg for all parts of the service.
 	ffmpeg *ffmpeg.Runner
-	engine gpu.Engine
-	meter  *meter
-	models *models
+	// background lowers the processor weight of analyses: of the worker, and of ffmpeg when no request
+	// waits for it.
+	background *background.Group
+	engine     gpu.Engine
+	meter      *meter
+	models     *models
 	// artifacts makes readers wait for an artifact that is still rendered.
 	artifacts artifact.Waiter
 	// calibrations are those of VQA_CALIBRATION_FILE, by the weights of a model.
@@ -64,6 +69,7 @@ type server struct {
 	vocabulary func(context.Context) ([]string, bool)
 	capacity   *jobs.Capacity
 	windows    *node.Windows
+	creates    *edge.Creates
 	locks      *node.Locks
 	closers    []func() error
 	jobs       *jobs.Client
@@ -112,6 +118,8 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if err != nil {
 		return s, fmt.Errorf("reading the secret key of the installation: %w", err)
 	}
+	s.background = background.Open(log)
+	s.closers = append(s.closers, s.background.Close)
 	if err := s.openMedia(ctx, c, key, log); err != nil {
 		return s, err
 	}
@@ -183,6 +191,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		return err
 	}
 	s.log.Info("this process is a node", "node", name) // other nodes log this name as the worker of its work
+	s.creates = edge.NewCreates(admission.Default, s.log)
 	s.windows, s.locks = node.NewWindows(s.pool), node.NewLocks(s.pool, s.presence)
 	slots := s.config.AnalysisSlots
 	if slots == 0 {
@@ -193,7 +202,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	s.jobs, err = jobs.New(jobs.Options{
 		Pool: s.pool, Analyses: slots, Objects: s.objects, Line: s.resources, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
-			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg, Calibrations: s.calibrations,
+			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg.Observed(s.background.Add), Calibrations: s.calibrations,
 			Node: name, Log: s.log, Progress: resources.NewProgress(s.pool), Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
 			Checks:   []func(context.Context) error{s.engineAnswers, s.extraction.Ready, s.temp.Check},
 			Narrator: s.models.jobsNarrator(), VisionModel: s.models.vision, Waited: s.meter.waited,
@@ -229,7 +238,7 @@ func (s *server) studio() jobs.Renderer {
 	if !s.config.Artifacts {
 		return nil
 	}
-	return &artifact.Studio{Objects: s.objects, FFmpeg: s.ffmpeg}
+	return &artifact.Studio{Objects: s.objects, FFmpeg: s.ffmpeg.Observed(s.background.Add)}
 }
 
 // handler returns the handler of the HTTP API.
@@ -258,7 +267,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
 		Events:  public.NewReader(s.store),
-		Windows: s.windows, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),
+		Windows: s.windows, Creates: s.creates, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),
 		Rates:      edge.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
 		Vocabulary: s.vocabulary,
 		CheckURL:   s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},

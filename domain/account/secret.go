@@ -35,6 +35,10 @@ func NewSecret(mode Mode, entropy io.Reader) (string, error) {
 	return prefix + base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
+// LooksLikeLiveKey reports whether a credential has the prefix of a live key. The mode of a legacy
+// key is not in its prefix.
+func LooksLikeLiveKey(s string) bool { return strings.HasPrefix(s, livePrefix) }
+
 // HashSecret returns the only form in which a secret is stored: its SHA-256 in lower-case
 // hexadecimal.
 func HashSecret(secret string) string {

@@ -31,7 +31,8 @@ func (w *Worker) runChild(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, w.opts.NodePath, filepath.Join("src", "main.js"), "--threads", strconv.Itoa(w.opts.Threads))
 	cmd.Dir = w.opts.Dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "NODE_ENV=production"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	// In a session of its own, the child does not receive a Ctrl-C meant for the service.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopGrace
 	// The pipe is kept open and never written to. Its end tells the child that this process
@@ -48,6 +49,7 @@ func (w *Worker) runChild(ctx context.Context) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the child: %w", err)
 	}
+	w.opts.Started(cmd.Process.Pid)
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		select {

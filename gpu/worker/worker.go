@@ -43,6 +43,8 @@ type Options struct {
 	// Heartbeat is the time between two checks whether the child is alive, and the limit of
 	// each; by default 5 s.
 	Heartbeat time.Duration
+	// Started is called with the process id of each child when it has started. It may be nil.
+	Started func(pid int)
 	// Log records the output and the states of the child; by default slog.Default.
 	Log *slog.Logger
 }
@@ -121,6 +123,9 @@ func Start(ctx context.Context, opts Options) (*Worker, error) {
 	}
 	if opts.Heartbeat <= 0 {
 		opts.Heartbeat = heartbeat
+	}
+	if opts.Started == nil {
+		opts.Started = func(int) {}
 	}
 	if opts.Log == nil {
 		opts.Log = slog.Default()

@@ -98,6 +98,9 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 		return api.CreateAnalysis200JSONResponse(out), err
 	}
 	a := resources.Analysis{State: plan.Analysis}
+	if wait > 0 {
+		x.Recorded()
+	}
 	if !a.Status.Terminal() {
 		// The analysis is created even if this read fails, so a failure must not make the
 		// caller repeat the request.

@@ -116,6 +116,8 @@ type Options struct {
 	// Windows counts the requests of all nodes against Rates.
 	Windows edge.Windows
 	Rates   edge.Rates
+	// Creates bounds the live creates that run at once. It has the default of edge.Options.
+	Creates *edge.Creates
 	// Locks prevent equal requests from running at the same time on any node.
 	Locks eventstore.Locks
 	// ObjectHandler serves the signed URLs below objects.Path. It is nil if another server
@@ -200,7 +202,7 @@ func (o *Options) check() error {
 // edge returns the options of the edge in front of operations.
 func (o Options) edge(c *edge.Contract, operations edge.Operations, deprecations []edge.Deprecation) edge.Options {
 	return edge.Options{
-		Contract: c, Operations: operations, Service: o.Service, Accounts: o.Resources, Windows: o.Windows, Rates: o.Rates, Locks: o.Locks,
+		Contract: c, Operations: operations, Service: o.Service, Accounts: o.Resources, Windows: o.Windows, Rates: o.Rates, Creates: o.Creates, Locks: o.Locks,
 		ObjectHandler: o.ObjectHandler, CheckURL: o.CheckURL, LegacyKeys: o.LegacyKeys, KeyUsed: o.KeyUsed, Sessions: o.Sessions,
 		Deprecations: deprecations, Answered: o.Answered, Address: o.SandboxAddress, RequestTimeout: o.RequestTimeout,
 		BodyPace: o.BodyPace, ResponsePace: o.ResponsePace, Log: o.Log,

@@ -21,6 +21,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/admission"
 	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/domain/model"
@@ -198,7 +199,7 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 
 	w.locks, _ = joinNode(w, w.url)
 	o := httpapi.Options{
-		FormKey: []byte("forms"), Windows: node.NewWindows(w.pool), Locks: w.locks,
+		FormKey: []byte("forms"), Creates: edge.NewCreates(unbounded, log), Windows: node.NewWindows(w.pool), Locks: w.locks,
 		Service: w.service, Resources: resources.NewReader(w.pool), Ledger: ledger.NewReader(w.pool), Objects: store,
 		Events:        public.NewReader(postgres.New(w.pool, codec.Events())),
 		ObjectHandler: store, CheckURL: client.CheckURL, Pricing: pricing(), Wake: w.watch, PublicURL: w.url,
@@ -216,6 +217,11 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	w.handler, err = httpapi.New(o)
 	require.NoError(t, err)
 	handler = w.handler
+}
+
+// unbounded sheds nothing. Tests share the processors, so a burst may take long.
+var unbounded = admission.Policy{
+	Target: time.Hour, Interval: time.Hour, Burst: time.Hour, Standing: time.Hour, First: 1000, Least: 1000, Most: 1000, Longest: 1,
 }
 
 // joinNode joins a living node and returns its locks; leave lets it die.

@@ -43,6 +43,8 @@ type operation struct {
 	secretResponse bool
 	// idempotent is true if the operation accepts an Idempotency-Key.
 	idempotent bool
+	// creates is true if the operation creates a resource.
+	creates bool
 	// waits is true if the operation accepts Prefer: wait.
 	waits bool
 	// streams is true if the response is an event stream.
@@ -149,6 +151,9 @@ func readOperation(compiler *jsonschema.Compiler, document map[string]any, path,
 	}
 	responses, _ := described["responses"].(map[string]any)
 	_, op.conditional = responses["304"]
+	_, created := responses["201"]
+	_, accepted := responses["202"]
+	op.creates = method == http.MethodPost && (created || accepted)
 	at := "contract.json#/paths/" + strings.ReplaceAll(path, "/", "~1") + "/" + strings.ToLower(method)
 	if err := op.readParameters(compiler, document, at, described); err != nil {
 		return nil, fmt.Errorf("httpapi: contract: parameters of %s: %w", op.id, err)

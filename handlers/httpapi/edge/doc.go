@@ -6,6 +6,7 @@
 //	contract.go     the operation: its scope, its parameters, its body
 //	cors.go         whether a page of another origin may call it
 //	deprecation.go  whether it uses something deprecated
+//	admission.go    whether the node has a place for one more live create
 //	auth.go         who calls, and whether they may (session.go for people)
 //	limits.go       how many requests they made in the last minute, over all nodes
 //	parameters.go   the query and the headers against the contract
@@ -26,6 +27,8 @@
 //     never shown.
 //   - Every response says how many requests are left, and each 429 and 503 says when to
 //     try again. Without a database a node counts by itself.
+//   - A live create beyond the capacity of the node is refused with capacity_exhausted before
+//     the database is used. Reads and test mode are never shed.
 //   - Equal requests with one Idempotency-Key are carried out once across all nodes. While
 //     one runs, the others get idempotency_unavailable.
 //   - All violations of the query, the headers and the body are reported at once. A code

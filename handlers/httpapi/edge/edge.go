@@ -157,9 +157,11 @@ func (e *Edge) run(x *Exchange, r *http.Request) error {
 	joinPreferHeaders(r.Header)
 	x.Request = r
 	e.deprecations.addForOperation(x.response.Header(), x.operation)
-	var authErr error
-	if !x.operation.public {
-		authErr = e.authenticate(x, r)
+	defer x.leave()
+	authErr, err := e.identify(x, r)
+	if err != nil {
+		_ = e.admit(x, r, exempt)
+		return err
 	}
 	// A request with a wrong credential also counts, by address: it may be guessing keys.
 	if err := e.admit(x, r, x.operation.rate); err != nil {
@@ -175,11 +177,27 @@ func (e *Edge) run(x *Exchange, r *http.Request) error {
 	x.response.Header().Set("Cache-Control", x.operation.caching())
 	x.response.keep = x.claim != nil
 	x.response.held = x.operation.conditional
+	x.ran = true
 	e.routes.ServeHTTP(x.response, r)
 	if x.operation.conditional {
 		e.answerConditional(x, r, began)
 	}
 	return nil
+}
+
+// identify authenticates a request and takes a place for a live create. err is that of enterLive.
+func (e *Edge) identify(x *Exchange, r *http.Request) (authErr, err error) {
+	if x.operation.public {
+		return nil, nil
+	}
+	credential, _, _ := bearer(r.Header) // authenticate returns the error
+	if err := e.enterLive(x, r, looksLive(credential)); err != nil {
+		return nil, err
+	}
+	if err := e.authenticate(x, r); err != nil {
+		return err, nil
+	}
+	return nil, e.enterLive(x, r, x.Caller.Livemode)
 }
 
 // check validates a request against the contract and reports all violations at once. It
@@ -191,7 +209,7 @@ func (e *Edge) check(x *Exchange, r *http.Request) (bool, error) {
 	if op.form {
 		return false, e.checkForm(x, r, v)
 	}
-	raw, err := op.receive(x.response, r)
+	raw, err := x.body(r)
 	if err != nil {
 		return false, err
 	}

@@ -37,7 +37,8 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		entry = fault.Lookup(fault.InternalError)
 		f = fault.New(fault.InternalError, "").WithCause(err)
 	}
-	if entry.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
+	// A shed create is not logged here: writing the line would cost more than the refusal.
+	if entry.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) && !x.shed {
 		level := slog.LevelError
 		if entry.Status == http.StatusServiceUnavailable {
 			level = slog.LevelWarn // a temporary state: the client is asked to try again

@@ -32,6 +32,15 @@ type Exchange struct {
 
 	edge *Edge
 	log  *slog.Logger
+	// admitted is the place of a live create in Edge.Creates, or nil. shed is true if it got none.
+	admitted *admitted
+	shed     bool
+	// raw is the body of the request, and unread the error of reading it, once read is true.
+	raw    []byte
+	unread error
+	read   bool
+	// ran is true from the start of the operation.
+	ran bool
 	// operation is nil for a path outside the contract.
 	operation *operation
 	// code is the error code of the response, or empty.
@@ -72,6 +81,15 @@ func (x *Exchange) Operation() string { return x.operation.id }
 // them out, because they differ on every read.
 func (x *Exchange) Signed(url string, expires time.Time) {
 	x.signed = append(x.signed, url, expires)
+}
+
+// body reads the body of the request. Later calls return the same.
+func (x *Exchange) body(r *http.Request) ([]byte, error) {
+	if !x.read {
+		x.read = true
+		x.raw, x.unread = x.operation.receive(x.response, r)
+	}
+	return x.raw, x.unread
 }
 
 // Tenant returns the owner of the resources that the caller may read.

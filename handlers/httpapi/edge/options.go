@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"vqa/domain/account"
+	"vqa/domain/admission"
 	"vqa/domain/fault"
 	"vqa/eventstore"
 	"vqa/handlers/command"
@@ -59,6 +60,8 @@ type Options struct {
 	// Windows counts the requests of all nodes against Rates.
 	Windows Windows
 	Rates   Rates
+	// Creates bounds the live creates that run at once. The default has admission.Default.
+	Creates *Creates
 	// Locks prevent equal requests from running at the same time on any node.
 	Locks eventstore.Locks
 	// ObjectHandler serves the signed URLs below objects.Path. It is nil if another server
@@ -106,6 +109,9 @@ const defaultRequestTimeout = 60 * time.Second
 func (o *Options) setDefaults() {
 	if o.RequestTimeout == 0 {
 		o.RequestTimeout = defaultRequestTimeout
+	}
+	if o.Creates == nil {
+		o.Creates = NewCreates(admission.Default, o.Log)
 	}
 	if o.BodyPace.Rate == 0 {
 		o.BodyPace = defaultBodyPace

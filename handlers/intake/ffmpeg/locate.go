@@ -191,8 +191,8 @@ func (r *Runner) isolates(c confine.Limits) isolation {
 
 // attributes returns the attributes that the kernel sets when it creates the process.
 func (r *Runner) attributes(c confine.Limits) *syscall.SysProcAttr {
-	// In a group of its own, the process does not receive a Ctrl-C meant for the service.
-	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	// In a session of its own, the process does not receive a Ctrl-C meant for the service.
+	a := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	switch r.isolates(c) {
 	case isolated:
 		a.Cloneflags = syscall.CLONE_NEWNET

@@ -1,0 +1,151 @@
+package httpapi_test
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/admission"
+	"vqa/domain/fault"
+	"vqa/eventstore/storetest"
+	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
+	"vqa/migrations"
+)
+
+// overloadClients is the number of clients that create videos all the time.
+const overloadClients = 40
+
+// TestOverload makes the database slow while many clients create videos. Live creates are shed, and
+// no others. When the database is quick again, nothing is shed.
+func TestOverload(t *testing.T) {
+	t.Parallel()
+	url := storetest.Database(t, migrations.Up, migrations.Version())
+	w := openOn(t, url, func(o *httpapi.Options) {
+		o.Creates = edge.NewCreates(admission.Default, o.Log)
+		o.Rates = edge.Rates{Reads: 100_000, Writes: 100_000, AnalysesCreate: 100_000}
+	})
+	live, tester := w.customer(0), w.tester()
+	owner, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, owner.Close(t.Context())) }()
+	run := func(sql string) {
+		t.Helper()
+		_, err := owner.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	run(`create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.3); return null; end $$;
+		create trigger slow before insert on events for each statement execute function slow()`)
+
+	create := func() response { return live.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`) }
+	ended, shed := make(chan struct{}), make(chan response, 100_000)
+	var clients sync.WaitGroup
+	for range overloadClients {
+		clients.Go(func() {
+			for {
+				if got := create(); got.StatusCode != http.StatusCreated {
+					shed <- got
+				}
+				select {
+				case <-ended:
+					return
+				case <-time.After(50 * time.Millisecond): // the pause of a client that does not obey Retry-After
+				}
+			}
+		})
+	}
+	stop := sync.OnceFunc(func() { close(ended); clients.Wait() })
+	defer stop()
+	for range 3 * overloadClients {
+		var got response
+		select {
+		case got = <-shed:
+		case <-time.After(time.Minute):
+			t.Fatal("nothing is shed")
+		}
+		w.refused(got, http.StatusServiceUnavailable, fault.CapacityExhausted, "")
+		after, err := strconv.Atoi(got.Header.Get("Retry-After"))
+		require.NoError(t, err)
+		require.True(t, after >= 1 && after <= 30, "Retry-After %d", after)
+		require.NotEmpty(t, got.Header.Get("X-RateLimit-Remaining"))
+	}
+	for i := range 3 {
+		asked := tester.do(http.MethodPost, "/v1/analyses", `{"video_id": "`+tester.key.FixtureVideoID+`", "prompt": "Is there a ball?"}`,
+			"Idempotency-Key", "test-"+strconv.Itoa(i))
+		require.Equal(t, http.StatusOK, asked.StatusCode, string(asked.raw))
+		require.Equal(t, http.StatusOK, live.do(http.MethodGet, "/v1/videos", "").StatusCode)
+	}
+	stop()
+	require.Contains(t, w.logged.String(), "refusing live creates")
+
+	run("drop trigger slow on events")
+	for deadline := time.Now().Add(time.Minute); ; {
+		before := len(shed)
+		var round sync.WaitGroup
+		for range overloadClients / 2 {
+			round.Go(func() {
+				if got := create(); got.StatusCode != http.StatusCreated {
+					shed <- got
+				}
+			})
+		}
+		round.Wait()
+		if len(shed) == before {
+			return
+		}
+		require.True(t, time.Now().Before(deadline), "creates are still shed")
+		time.Sleep(100 * time.Millisecond) // the gate measures in intervals
+	}
+}
+
+// TestAShedCreateRecordsNothing repeats a shed request with its Idempotency-Key.
+func TestAShedCreateRecordsNothing(t *testing.T) {
+	t.Parallel()
+	p := admission.Default
+	p.First, p.Least, p.Most, p.Burst = 1, 1, 1, 0
+	creates := edge.NewCreates(p, slog.New(slog.DiscardHandler))
+	url := storetest.Database(t, migrations.Up, migrations.Version())
+	w := openOn(t, url, func(o *httpapi.Options) { o.Creates = creates })
+	live := w.customer(100)
+	videoID := live.ready()
+	body := `{"video_id": "` + videoID + `", "prompt": "Is there a ball?"}`
+
+	// A request that waits for its result does not occupy the only place.
+	waiting := make(chan response, 1)
+	go func() { waiting <- live.do(http.MethodPost, "/v1/analyses", body, "Prefer", "wait=3") }()
+	require.Eventually(t, func() bool { return w.waiting() > 0 }, 30*time.Second, 10*time.Millisecond)
+	require.Zero(t, creates.Stats().Inside)
+
+	// The log blocks the next create, which occupies it.
+	owner, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, owner.Close(t.Context())) }()
+	blocker, err := owner.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = blocker.Exec(t.Context(), "lock table events in share mode")
+	require.NoError(t, err)
+	blocked := make(chan response, 1)
+	go func() { blocked <- live.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`) }()
+	require.Eventually(t, func() bool { return creates.Stats().Inside == 1 }, 30*time.Second, time.Millisecond)
+	shed := live.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "again")
+	w.refused(shed, http.StatusServiceUnavailable, fault.CapacityExhausted, "")
+	require.Equal(t, "1", shed.Header.Get("Retry-After"))
+	require.NoError(t, blocker.Rollback(t.Context()))
+	<-blocked
+	require.Eventually(t, func() bool { return creates.Stats().Inside == 0 }, 30*time.Second, time.Millisecond)
+
+	first := live.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "again")
+	require.Equal(t, http.StatusAccepted, first.StatusCode, string(first.raw))
+	require.Empty(t, first.Header.Get("Idempotency-Replayed"))
+	second := live.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "again")
+	require.Equal(t, "true", second.Header.Get("Idempotency-Replayed"))
+	require.Equal(t, first.at("id"), second.at("id"))
+	require.Equal(t, http.StatusOK, live.do(http.MethodPost, "/v1/analyses/"+first.at("id").(string)+"/cancel", "").StatusCode)
+	<-waiting
+}
