@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -148,4 +149,54 @@ func TestAShedCreateRecordsNothing(t *testing.T) {
 	require.Equal(t, first.at("id"), second.at("id"))
 	require.Equal(t, http.StatusOK, live.do(http.MethodPost, "/v1/analyses/"+first.at("id").(string)+"/cancel", "").StatusCode)
 	<-waiting
+}
+
+// TestASpentKeyTakesNoPlace occupies the only place. A key that has spent its rate gets 429 without
+// a place, so it cannot keep other accounts out. Nor can an address with invented keys.
+func TestASpentKeyTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	p := admission.Default
+	p.First, p.Least, p.Most, p.Burst = 1, 1, 1, 0
+	creates := edge.NewCreates(p, slog.New(slog.DiscardHandler))
+	url := storetest.Database(t, migrations.Up, migrations.Version())
+	w := openOn(t, url, func(o *httpapi.Options) {
+		o.Creates = creates
+		o.Rates = edge.Rates{Writes: 3}
+	})
+	spent, other := w.customer(0), w.customer(0)
+	create := func(c *client) response { return c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`) }
+	require.Equal(t, http.StatusCreated, create(other).StatusCode) // the node knows its key
+	var refused response
+	for range 4 {
+		refused = create(spent)
+	}
+	w.refused(refused, http.StatusTooManyRequests, fault.RateLimitExceeded, "")
+	invented := func() response {
+		return w.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`, "Authorization", "Bearer svc_live_"+rand.Text())
+	}
+	for range 4 {
+		refused = invented()
+	}
+	w.refused(refused, http.StatusTooManyRequests, fault.RateLimitExceeded, "")
+
+	owner, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, owner.Close(t.Context())) }()
+	blocker, err := owner.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = blocker.Exec(t.Context(), "lock table events in share mode")
+	require.NoError(t, err)
+	blocked := make(chan response, 1)
+	go func() { blocked <- create(other) }()
+	require.Eventually(t, func() bool { return creates.Stats().Inside == 1 }, 30*time.Second, time.Millisecond)
+	for range 10 {
+		again := create(spent)
+		w.refused(again, http.StatusTooManyRequests, fault.RateLimitExceeded, "")
+		require.NotEmpty(t, again.Header.Get("Retry-After"))
+		require.Equal(t, "3", again.Header.Get("X-RateLimit-Limit"))
+		w.refused(invented(), http.StatusTooManyRequests, fault.RateLimitExceeded, "")
+	}
+	require.Zero(t, creates.Stats().Shed["busy"]+creates.Stats().Shed["slow"])
+	require.NoError(t, blocker.Rollback(t.Context()))
+	require.Equal(t, http.StatusCreated, (<-blocked).StatusCode)
 }

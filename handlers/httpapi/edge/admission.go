@@ -205,10 +205,13 @@ func (e *Edge) enterLive(x *Exchange, r *http.Request, live bool) (err error) {
 	}
 	// A client that sends its body slowly must not occupy a place. check returns the other errors.
 	if _, err := x.body(r); fault.Has(err, fault.ValidationFailed) {
+		_ = e.admit(x, r, exempt) // for the headers
 		return err
 	}
-	x.admitted, err = e.Creates.enter(r.Context(), e.Service.Now)
-	x.shed = err != nil
+	if x.admitted, err = e.Creates.enter(r.Context(), e.Service.Now); err != nil {
+		x.shed = true
+		_ = e.admit(x, r, exempt) // for the headers
+	}
 	return err
 }
 

@@ -6,6 +6,7 @@
 //	contract.go     the operation: its scope, its parameters, its body
 //	cors.go         whether a page of another origin may call it
 //	deprecation.go  whether it uses something deprecated
+//	spent.go        whether a client that was refused by rate has waited
 //	admission.go    whether the node has a place for one more live create
 //	auth.go         who calls, and whether they may (session.go for people)
 //	limits.go       how many requests they made in the last minute, over all nodes

@@ -23,6 +23,7 @@ import (
 type Edge struct {
 	Options
 	limiter      *limiter
+	spenders     *spenders
 	deprecations deprecations
 	// routes is the generated server: parameter binding and routing.
 	routes http.Handler
@@ -36,7 +37,7 @@ func New(o Options) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Edge{Options: o, limiter: newLimiter(o), deprecations: deprecations}
+	e := &Edge{Options: o, limiter: newLimiter(o), spenders: newSpenders(), deprecations: deprecations}
 	strict := api.NewStrictHandlerWithOptions(o.Operations, nil, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc: WriteError, ResponseErrorHandlerFunc: WriteError,
 	})
@@ -160,7 +161,6 @@ func (e *Edge) run(x *Exchange, r *http.Request) error {
 	defer x.leave()
 	authErr, err := e.identify(x, r)
 	if err != nil {
-		_ = e.admit(x, r, exempt)
 		return err
 	}
 	// A request with a wrong credential also counts, by address: it may be guessing keys.
@@ -185,17 +185,32 @@ func (e *Edge) run(x *Exchange, r *http.Request) error {
 	return nil
 }
 
-// identify authenticates a request and takes a place for a live create. err is that of enterLive.
+// identify authenticates a request and takes a place for a live create. err is that of enterLive or
+// stillSpent.
 func (e *Edge) identify(x *Exchange, r *http.Request) (authErr, err error) {
 	if x.operation.public {
 		return nil, nil
 	}
 	credential, _, _ := bearer(r.Header) // authenticate returns the error
-	if err := e.enterLive(x, r, looksLive(credential)); err != nil {
-		return nil, err
+	early := x.operation.creates && looksLive(credential)
+	if early {
+		if err := e.stillSpent(x, r, credential); err != nil {
+			return nil, err
+		}
+		if err := e.enterLive(x, r, true); err != nil {
+			return nil, err
+		}
+		// Others of the same client may have been refused while this one was in line.
+		if err := e.stillSpent(x, r, credential); err != nil {
+			return nil, err
+		}
 	}
-	if err := e.authenticate(x, r); err != nil {
-		return err, nil
+	authErr = e.authenticate(x, r)
+	if early && x.Caller.AccountID != "" {
+		e.spenders.verified(credential)
+	}
+	if authErr != nil {
+		return authErr, nil
 	}
 	return nil, e.enterLive(x, r, x.Caller.Livemode)
 }

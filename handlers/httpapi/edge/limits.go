@@ -156,6 +156,14 @@ func (l *limiter) removeIdle(now time.Time) {
 func (e *Edge) admit(x *Exchange, r *http.Request, c class) error {
 	now := e.Service.Now()
 	count, granted := e.limiter.take(r.Context(), c, e.subject(x, r, c), now)
+	if !granted && x.operation != nil && x.operation.creates && looksLive(x.credential) {
+		e.spenders.refused(e.spenders.who(x.credential, e.Address(r)), c, count)
+	}
+	return e.allow(x, c, count, granted, now)
+}
+
+// allow sets the rate limit headers. Error: rate_limit_exceeded for a request that is not granted.
+func (e *Edge) allow(x *Exchange, c class, count rate.Count, granted bool, now time.Time) error {
 	limit := e.limiter.limits[c]
 	h := x.response.Header()
 	h.Set("X-RateLimit-Limit", strconv.Itoa(limit))
