@@ -102,7 +102,7 @@ func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
 		run := command.Run{AccountID: a.AccountID, AnalysisID: a.ID, VideoID: a.VideoID, Attempt: a.Attempt + 1, Cause: known.cause}
 		age := s.Now().Sub(a.CreatedAt)
 		if age >= workLife {
-			err = errors.Join(err, s.giveUp(ctx, run))
+			err = errors.Join(err, s.giveUp(ctx, run, known, age))
 			continue
 		}
 		if known.working(a.Attempt) || age < grace && known.last == 0 {
@@ -111,7 +111,7 @@ func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
 		// An attempt that never reached its claim still has its number.
 		run.Attempt = max(run.Attempt, known.last+1)
 		if known.lost >= maxLost {
-			err = errors.Join(err, s.giveUp(ctx, run))
+			err = errors.Join(err, s.giveUp(ctx, run, known, age))
 			continue
 		}
 		if known.resting(a.ID, s.Now()) {
@@ -127,13 +127,18 @@ func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
 	return err
 }
 
-func (s *Sweeper) giveUp(ctx context.Context, run command.Run) error {
+// giveUp fails an analysis with stuck_timeout. The node that worked on it is gone and can log nothing.
+func (s *Sweeper) giveUp(ctx context.Context, run command.Run, known jobHistory, age time.Duration) error {
 	run.Attempt = 0
 	err := s.Commands.FailAnalysis(ctx, run, analysis.Failure{
 		Code: fault.StuckTimeout, Message: fault.Lookup(fault.StuckTimeout).Message,
 	})
 	if command.IsStale(err) {
 		return nil
+	}
+	if err == nil {
+		s.Log.Warn("gave up an analysis; it fails without a charge", "analysis_id", run.AnalysisID,
+			"code", fault.StuckTimeout, "lost_attempts", known.lost, "age", age.Round(time.Second))
 	}
 	return err
 }
@@ -155,6 +160,8 @@ func (s *Sweeper) fetches(ctx context.Context, alive func(string) bool) error {
 		}
 		fetch := command.Fetch{AccountID: v.AccountID, VideoID: v.ID, URL: v.URL, Attempt: known.last + 1, Cause: known.cause}
 		if known.lost >= maxLost || age >= workLife {
+			s.Log.Warn("giving up a fetch", "video_id", v.ID, "code", fault.URLFetchFailed,
+				"lost_attempts", known.lost, "age", age.Round(time.Second))
 			err = errors.Join(err, s.Commands.FailVideo(ctx, fetch, fault.New(fault.URLFetchFailed, "")))
 			continue
 		}

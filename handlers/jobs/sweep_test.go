@@ -1,8 +1,11 @@
 package jobs_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -127,6 +130,8 @@ func TestThreeAttemptsThenStuck(t *testing.T) {
 	w := newWorld(t)
 	run := w.ask(t, w.readyVideo(t, shortClip))
 	sweeper, client := w.sweeper(t)
+	var logged bytes.Buffer
+	sweeper.Log = slog.New(slog.NewTextHandler(&logged, nil))
 	require.NoError(t, client.Analyze(t.Context(), run))
 	require.NoError(t, client.Analyze(t.Context(), run), "a redelivered event adds nothing")
 	require.Equal(t, []int{1}, w.attempts(t, "analyze"))
@@ -152,6 +157,8 @@ func TestThreeAttemptsThenStuck(t *testing.T) {
 	require.Equal(t, fault.StuckTimeout, a.Error.Code)
 	w.requireBilled(t, 0)
 	require.NoError(t, sweeper.Sweep(t.Context()), "there is nothing left to do")
+	require.Equal(t, 1, strings.Count(logged.String(),
+		"gave up an analysis; it fails without a charge\" analysis_id="+run.AnalysisID+" code=stuck_timeout lost_attempts=3"), logged.String())
 }
 
 // TestCleanStopsAreNotCounted: a service that is deployed often finishes long work.
