@@ -23,6 +23,16 @@ func serveCommand() *cobra.Command {
 	})
 }
 
+// greeting names the address of this node too, when callers use another one: each of several nodes
+// has the same public URL.
+func greeting(c config) string {
+	at := c.PublicURL
+	if at != "http://"+c.Addr {
+		at += " through " + c.Addr
+	}
+	return fmt.Sprintf("vqa answers on %s (data in %s); stop with Ctrl-C", at, c.DataDir)
+}
+
 // serve runs the service until ctx ends or a part fails.
 func serve(ctx context.Context, c config, out io.Writer) error {
 	log := newLogger(out, c)
@@ -30,7 +40,7 @@ func serve(ctx context.Context, c config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "vqa answers on %s (data in %s); stop with Ctrl-C\n", c.PublicURL, c.DataDir)
+	fmt.Fprintln(out, greeting(c))
 	select {
 	case <-ctx.Done():
 		log.Info("stopping")
