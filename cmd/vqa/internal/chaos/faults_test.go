@@ -112,8 +112,8 @@ func (n *node) kill() (heal func() error, err error) {
 	return func() error { close(down); return nil }, n.signal(syscall.SIGKILL)
 }
 
-// returnObjects puts the folder of the objects back. What a node created at its place must be empty
-// folders at most, because a service without its store writes nothing.
+// returnObjects puts the folder of the objects back. A node may have created empty folders at its
+// place and no file, because a service without its store writes nothing.
 func (w *world) returnObjects(folder string) error {
 	var strays []string
 	var wrote error

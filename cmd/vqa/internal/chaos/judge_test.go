@@ -39,7 +39,7 @@ func judge(t *testing.T, ctx context.Context, w *world, r *records, customers []
 	}
 }
 
-// settle compares what the service has with what the customer was told.
+// settle compares the state of the service with the responses that the customer got.
 func (c *customer) settle(ctx context.Context) error {
 	if err := c.judgeAnalyses(ctx); err != nil {
 		return err

@@ -28,7 +28,7 @@ func (s summary) draw(path string) error {
 	for _, sample := range s.r.samples {
 		second := int(sample.ended.Sub(s.began).Seconds())
 		if second >= last {
-			continue // what the judge reads
+			continue // a request of the judge
 		}
 		most = max(most, good[second]+1)
 		if sample.outcome == served {

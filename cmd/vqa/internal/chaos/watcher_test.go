@@ -31,8 +31,8 @@ func hasEnded(status string) bool {
 	return status == "completed" || status == "failed" || status == "canceled"
 }
 
-// read reads the newest analyses until ctx ends. A terminal state never changes, and progress never
-// falls, whichever node answers.
+// read reads the newest analyses until ctx ends. On all nodes, a terminal state never changes, and
+// progress never falls.
 func (w *watcher) read(ctx context.Context) {
 	for until(ctx, time.Now().Add(readEvery)) == nil {
 		got, err := w.do(ctx, request{method: http.MethodGet, path: "/v1/analyses?limit=20", key: w.key})
