@@ -3,6 +3,7 @@ package main_test
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -81,7 +82,8 @@ func (l *openLoop) send(s *shot) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+	_, err = io.Copy(io.Discard, resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
 		return err
 	}
 	s.status = resp.StatusCode

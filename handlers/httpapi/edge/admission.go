@@ -79,6 +79,7 @@ func (c *Creates) enter(ctx context.Context, now func() time.Time) (*admitted, e
 	case admission.Refuse:
 		defer c.mu.Unlock()
 		return nil, c.refuse(arrived)
+	case admission.Wait:
 	}
 	turn := make(chan struct{})
 	place := c.line.PushBack(turn)

@@ -115,7 +115,7 @@ type cgroup struct{ folder, file, weight string }
 func (c cgroup) make(name string) error {
 	c.removeStale()
 	child := filepath.Join(c.folder, name)
-	if err := os.Mkdir(child, 0o755); err != nil {
+	if err := os.Mkdir(child, 0o750); err != nil {
 		return err
 	}
 	file, err := os.OpenFile(filepath.Join(child, c.file), os.O_WRONLY, 0)
