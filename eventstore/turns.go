@@ -15,6 +15,7 @@ type Turns interface {
 	// Hold locks streams, so that no process can change them before the next Append with the
 	// returned context, or before release. Load and Append of the store with this context use
 	// the lock. An Append with it therefore meets no conflict about these streams. release must
-	// be called, also after an Append.
+	// be called, also after an Append. It returns a *ConflictError after a deadlock with an append
+	// of another process.
 	Hold(ctx context.Context, streams ...StreamID) (held context.Context, release func(), err error)
 }

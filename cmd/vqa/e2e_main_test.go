@@ -299,7 +299,7 @@ type journal struct {
 	text []byte
 }
 
-const journalBytes = 64 << 10
+const journalBytes = 1 << 20
 
 func (j *journal) Write(p []byte) (int, error) {
 	j.mu.Lock()

@@ -122,3 +122,47 @@ func TestHoldKeepsOthersFromAppending(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(3), histories[a].Version)
 }
+
+// TestADeadlockOfAHoldIsAConflict: another session locks the same heads in the opposite order. The caller
+// of the hold is told to try again. Postgres ends the session that waited first, unless it had waited for
+// a second before the other one came.
+func TestADeadlockOfAHoldIsAConflict(t *testing.T) {
+	t.Parallel()
+	pool, _ := connect(t)
+	holder := postgres.New(pool, storetest.Codec())
+	appendOne(t, holder, "a", 0)
+	appendOne(t, holder, "b", 0)
+	var ended error
+	for tries := 0; ended == nil && tries < 5; tries++ {
+		ended = deadlock(t, pool, holder)
+	}
+	var conflict *eventstore.ConflictError
+	require.ErrorAs(t, ended, &conflict)
+}
+
+// deadlock returns the error of the hold, or nil when Postgres ended the other session.
+func deadlock(t *testing.T, pool *pgxpool.Pool, holder *postgres.Store) error {
+	t.Helper()
+	other, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = other.Rollback(context.WithoutCancel(t.Context())) }()
+	lock := func(name string) error {
+		_, err := other.Exec(t.Context(), "select from streams where stream = $1 for update", name)
+		return err
+	}
+	require.NoError(t, lock("test/b"))
+	result := make(chan error, 1)
+	go func() {
+		a, b := eventstore.StreamID{Category: "test", ID: "a"}, eventstore.StreamID{Category: "test", ID: "b"}
+		_, release, err := holder.Hold(context.WithoutCancel(t.Context()), a, b)
+		if err == nil {
+			release()
+		}
+		result <- err
+	}()
+	requireWaiting(t, pool)
+	if lock("test/a") != nil {
+		require.NoError(t, other.Rollback(t.Context()))
+	}
+	return <-result
+}

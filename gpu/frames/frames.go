@@ -177,7 +177,7 @@ func run(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode m
 	return nil
 }
 
-// ErrUnreachable says that the URL of a source did not answer.
+// ErrUnreachable says that the URL of a source did not answer, or that its file could not be opened.
 var ErrUnreachable = errors.New("frames: cannot reach the source")
 
 // failure distinguishes a video that cannot be decoded from a source that cannot be
@@ -191,7 +191,7 @@ func failure(source string, exit error) error {
 		return fmt.Errorf("frames: %w", exit)
 	}
 	said := refusal.Complaint()
-	if isURL(source) && unreachable(said) {
+	if isURL(source) && unreachable(said) || !isURL(source) && unopened(said) {
 		return fmt.Errorf("%w: %s", ErrUnreachable, said)
 	}
 	return &UnreadableError{Reason: said}
@@ -208,4 +208,11 @@ func unreachable(said string) bool {
 		}
 	}
 	return false
+}
+
+// unopened reports whether ffmpeg could not open the file itself, for example because the folder of
+// the object store is gone. Package ffmpeg calls the file "source". When it was missing at the start
+// of ffmpeg, the kernel also denies a file that appears later.
+func unopened(said string) bool {
+	return strings.Contains(said, "source: No such file or directory") || strings.Contains(said, "source: Permission denied")
 }

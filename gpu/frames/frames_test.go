@@ -285,13 +285,10 @@ func TestUnreadableSources(t *testing.T) {
 	for name, path := range map[string]string{
 		"text":                 write("text.mp4", "this is not a video"),
 		"empty":                write("empty.mp4", ""),
-		"missing":              filepath.Join(dir, "missing.mp4"),
 		"cut off before moov":  write("cut.mp4", string(bytes[:len(bytes)/2])),
 		"sound only":           render(t, "sound.m4a", lavfi("sine=d=1")...),
 		"playlist in disguise": write("list.mp4", "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n"+good+"\n#EXT-X-ENDLIST\n"),
 		"concat list":          write("concat.mp4", "ffconcat version 1.0\nfile '"+good+"'\n"),
-		"protocol in the path": "concat:" + good,
-		"option as the path":   "-version",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -301,6 +298,18 @@ func TestUnreadableSources(t *testing.T) {
 			require.NotEmpty(t, unreadable.Reason)
 			require.LessOrEqual(t, len(unreadable.Reason), 2048)
 			require.Empty(t, list)
+		})
+	}
+	for name, path := range map[string]string{
+		"missing":              filepath.Join(dir, "missing.mp4"),
+		"missing folder":       filepath.Join(dir, "away", "missing.mp4"),
+		"protocol in the path": "concat:" + good,
+		"option as the path":   "-version",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := collect(t, path, frames.Options{})
+			require.ErrorIs(t, err, frames.ErrUnreachable)
 		})
 	}
 }
