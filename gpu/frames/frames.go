@@ -212,7 +212,12 @@ func unreachable(said string) bool {
 
 // unopened reports whether ffmpeg could not open the file itself, for example because the folder of
 // the object store is gone. Package ffmpeg calls the file "source". When it was missing at the start
-// of ffmpeg, the kernel also denies a file that appears later.
+// of ffmpeg, the kernel also denies a file that appears later. The first form is that of ffmpeg 5 and 6.
 func unopened(said string) bool {
-	return strings.Contains(said, "source: No such file or directory") || strings.Contains(said, "source: Permission denied")
+	for _, reason := range []string{"No such file or directory", "Permission denied"} {
+		if strings.Contains(said, "source: "+reason) || strings.Contains(said, "Error opening input: "+reason) {
+			return true
+		}
+	}
+	return false
 }
