@@ -212,7 +212,7 @@ func unreachable(said string) bool {
 
 // unopened reports whether ffmpeg could not open the file itself, for example because the folder of
 // the object store is gone. Package ffmpeg calls the file "source". When it was missing at the start
-// of ffmpeg, the kernel also denies a file that appears later. The first form is that of ffmpeg 5 and 6.
+// of ffmpeg, the kernel also denies a file that appears later. Older and newer releases of ffmpeg say it in two forms.
 func unopened(said string) bool {
 	for _, reason := range []string{"No such file or directory", "Permission denied"} {
 		if strings.Contains(said, "source: "+reason) || strings.Contains(said, "Error opening input: "+reason) {
