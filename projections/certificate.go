@@ -26,7 +26,7 @@ type Certificate struct {
 	// Accepted is true when tables were swapped although they differed.
 	Accepted bool `json:"accepted"`
 	Swapped  bool `json:"swapped"`
-	// UnreadableStreams counts the streams with events that the program does not know. Unreadable has
+	// UnreadableStreams counts the streams with events that the program cannot read. Unreadable has
 	// the first of them, at most 20. The tables of their categories were not compared for their
 	// accounts.
 	UnreadableStreams int64        `json:"unreadable_streams,omitempty"`

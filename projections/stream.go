@@ -3,7 +3,6 @@ package projections
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -69,7 +68,7 @@ type reader struct {
 	position    int64
 	last        []byte
 	lastVersion int64
-	// unreadable gets the streams with events that decode does not know. Their events are left out.
+	// unreadable gets the streams with events that decode refuses. Their events are left out.
 	unreadable *unreadable
 }
 
@@ -111,13 +110,10 @@ func (r *reader) read(ctx context.Context, tx pgx.Tx, sql string, args []any, ea
 			r.name = append(r.name[:0], raw[0]...)
 		}
 		event, err := r.decode(r.typeOf(raw[3]), raw[4])
-		if errors.Is(err, eventstore.ErrUnknownEvent) {
+		if err != nil { // of an unknown type, or with a payload that is not of its type
 			r.unreadable.add(string(raw[0]), string(raw[3]))
 			skip, r.events = true, r.events[:0]
 			continue
-		}
-		if err != nil {
-			return n, fmt.Errorf("stream %s, version %d: %w", raw[0], r.lastVersion, err)
 		}
 		r.events = append(r.events, eventstore.Recorded{Version: r.lastVersion, Event: event})
 	}

@@ -13,11 +13,11 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// Unreadable is a stream with an event that this program does not know. In most cases a newer release
-// wrote it. The state of the stream is then not known, so its rows cannot be judged.
+// Unreadable is a stream with an event that this program cannot read. In most cases a newer release
+// wrote it. It may also have a payload that is not of its type, which only a foreign writer stores. The state of the stream is then not known, so its rows cannot be judged.
 type Unreadable struct {
 	Stream string `json:"stream"`
-	// Type is the stored name of the first unknown event.
+	// Type is the stored name of the first such event.
 	Type string `json:"type"`
 }
 
@@ -121,7 +121,7 @@ func (w *work) mayReplace(o runOptions) error {
 		return nil
 	}
 	first := w.unreadable.examples()[0]
-	return fmt.Errorf("this program does not know some events of %d streams, such as %s in %s, and would lose their rows: "+
+	return fmt.Errorf("this program cannot read some events of %d streams, such as %s in %s, and would lose their rows: "+
 		"rebuild with the newest release that runs on this database; nothing was changed", n, first.Type, first.Stream)
 }
 

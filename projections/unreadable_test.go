@@ -65,7 +65,7 @@ func TestUnreadableStreamsAreLeftOut(t *testing.T) {
 	require.NoError(t, err)
 
 	_, err = older(w.rebuilder(), "video.deleted").Rebuild(ctx, true)
-	require.ErrorContains(t, err, "does not know some events of 1 streams, such as video.deleted in video/"+deleted)
+	require.ErrorContains(t, err, "cannot read some events of 1 streams, such as video.deleted in video/"+deleted)
 	require.Equal(t, before, w.dump(ctx, t))
 
 	// A rebuild at the start keeps the rows that it cannot make.
@@ -94,6 +94,25 @@ func TestALongUnreadableStream(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, proof.Equal)
 	require.Equal(t, []projections.Unreadable{{Stream: "video/" + id, Type: "video.future"}}, proof.Unreadable)
+}
+
+// TestAMalformedEventLeavesOutItsStream: a foreign payload under a known type does not keep the other
+// streams from being verified.
+func TestAMalformedEventLeavesOutItsStream(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.readyVideo(ctx, t, w.caller(ctx, t, 100))
+	_, err := w.owner.Exec(ctx, `
+		insert into events (stream, version, type, account_id, data, meta, chain)
+		values ('video/video_odd', 1, 'video.deleted', '', '{"at":5}', '{}', sha256(''))`)
+	require.NoError(t, err)
+	proof, err := w.rebuilder().Verify(ctx)
+	require.NoError(t, err)
+	require.True(t, proof.Equal, "%+v", proof)
+	require.Equal(t, []projections.Unreadable{{Stream: "video/video_odd", Type: "video.deleted"}}, proof.Unreadable)
+	_, err = w.rebuilder().Rebuild(ctx, true)
+	require.ErrorContains(t, err, "cannot read some events of 1 streams")
 }
 
 // joins adds a living node of a generation, which leave removes from the living ones.

@@ -47,6 +47,9 @@ by type, by day (UTC, the last 31 days with events), and for the ten accounts wi
 	return strict(cmd)
 }
 
+// maxName is the most letters of a name in a list. A foreign writer may store a type of any length.
+const maxName = 60
+
 func printStats(s terminal.Screen, c postgres.Stats) {
 	fmt.Fprintf(s, "  %s events in %s streams, %s", s.Paint(terminal.Bold, terminal.Thousands(c.Events)), terminal.Thousands(c.Streams), terminal.ByteSize(c.Bytes))
 	if c.Events == 0 {
@@ -66,7 +69,10 @@ func printStats(s terminal.Screen, c postgres.Stats) {
 	}{{"TYPE", c.Types, true}, {"DAY", c.Days, false}, {"ACCOUNT", c.Accounts, true}} {
 		t := terminal.Table{{list.head, "EVENTS", "SHARE", "BYTES", "BYTES EACH"}}
 		for _, row := range list.rows {
-			name := row.Name
+			name := terminal.Printable(row.Name)
+			if letters := []rune(name); len(letters) > maxName {
+				name = string(letters[:maxName]) + "…"
+			}
 			if name == "" {
 				name = "(none)"
 			}

@@ -48,7 +48,7 @@ func projectionsVerifyCommand() *cobra.Command {
 		Short: "Prove that read models match the log",
 		Long: "Folds the log into shadow tables while the service runs, and compares every row with the live\n" +
 			"tables. It changes nothing. The exit status is 1 when a row differs, and when streams have events\n" +
-			"that this program does not know.",
+			"that this program cannot read.",
 	}, (*projections.Rebuilder).Verify)
 }
 

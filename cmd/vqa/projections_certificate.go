@@ -61,7 +61,7 @@ func printUnreadable(s terminal.Screen, c projections.Certificate) {
 	if c.UnreadableStreams == 0 {
 		return
 	}
-	fmt.Fprintf(s, "\n  %s: %s streams have events that this program does not know. Their accounts were left out\n"+
+	fmt.Fprintf(s, "\n  %s: %s streams have events that this program cannot read. Their accounts were left out\n"+
 		"  of the tables of these streams. Verify with the newest release.\n",
 		s.Paint(terminal.BoldYellow, "NOT JUDGED"), terminal.Thousands(c.UnreadableStreams))
 	for _, u := range c.Unreadable {

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"vqa/cmd/vqa/internal/doctor"
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/codec"
 	"vqa/projections"
 )
@@ -101,7 +102,7 @@ func inspectReleases(ctx context.Context, url string) (found []doctor.Finding, e
 		return nil, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // nothing was written
-	rows, err := conn.Query(ctx, `select format('%s (%s in %s streams)', type, count(*), count(distinct stream))
+	rows, err := conn.Query(ctx, `select format('%s (%s in %s streams)', left(type, 60), count(*), count(distinct stream))
 		from events where type <> all($1) group by type order by min(position) limit 10`, codec.Events().Readable())
 	if err != nil {
 		return nil, err
@@ -109,6 +110,9 @@ func inspectReleases(ctx context.Context, url string) (found []doctor.Finding, e
 	unknown, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return nil, err
+	}
+	for i, text := range unknown {
+		unknown[i] = terminal.Printable(text)
 	}
 	if len(unknown) > 0 {
 		found = append(found, doctor.Finding{
