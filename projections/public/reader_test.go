@@ -155,13 +155,22 @@ func TestFeedIsTheTenantsOwn(t *testing.T) {
 	list, _, err := w.reader.Events(t.Context(), live, public.Filter{ResourceID: recorded.Stream.ID}, projections.Page{Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, []string{eventID}, ids(list))
-	for _, unknown := range []string{"", "evt_", eventID[:len(eventID)-1] + "Z", eventID[:6] + "Z" + eventID[7:], "evt_ZZZZZZZZZZZZZZZZZZZZZZZZZZ", public.Beginning} {
+	for _, unknown := range []string{"", "evt_", changed(eventID, len(eventID)-1), changed(eventID, 6), "evt_ZZZZZZZZZZZZZZZZZZZZZZZZZZ", public.Beginning} {
 		_, err := w.reader.Event(t.Context(), live, unknown)
 		require.Equal(t, fault.ResourceNotFound, fault.Of(err).Code, unknown)
 	}
 	list, _, err = w.reader.Events(t.Context(), live, public.Filter{ResourceID: "acct_x"}, projections.Page{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, list)
+}
+
+// changed gives an id that differs from the given one in the character at i.
+func changed(eventID string, i int) string {
+	char := "Z"
+	if eventID[i:i+1] == char {
+		char = "Y"
+	}
+	return eventID[:i] + char + eventID[i+1:]
 }
 
 // TestFeedMissesNothingThatCommitsLate follows a feed while many connections write. One of
