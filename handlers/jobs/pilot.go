@@ -13,8 +13,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivershared/baseservice"
 	"github.com/riverqueue/river/rivershared/riverpilot"
 	"github.com/riverqueue/river/rivertype"
 
@@ -43,44 +41,6 @@ type Line interface {
 	// QueueTasks returns the running analyses, and those of the given ids that wait.
 	QueueTasks(ctx context.Context, ids []string) ([]queue.Task, error)
 }
-
-// turnDriver makes River ask a pilot which jobs to work. River Pro plugs in the same way. The
-// interface is not part of River's promise of stability, so go.mod pins the version, and
-// TestSmallAccountDoesNotWaitForALargeOne notices when River no longer asks.
-type turnDriver struct {
-	*riverpgxv5.Driver
-	pilot riverpilot.Pilot
-	now   func() time.Time // nil means the clock of the machine
-}
-
-// GetExecutor is called by River.
-func (d turnDriver) GetExecutor() riverdriver.Executor {
-	if d.now == nil {
-		return d.Driver.GetExecutor()
-	}
-	return rescueExecutor{d.Driver.GetExecutor(), d.now}
-}
-
-// rescueExecutor finds stuck jobs by the clock of the service. River's rescuer takes the clock of the
-// machine, and a node whose clock is an hour ahead ended the rows of jobs that ran on other nodes.
-type rescueExecutor struct {
-	riverdriver.Executor
-
-	now func() time.Time
-}
-
-// JobGetStuck is called by River.
-func (e rescueExecutor) JobGetStuck(ctx context.Context, params *riverdriver.JobGetStuckParams) ([]*rivertype.JobRow, error) {
-	own := *params
-	own.StuckHorizon = e.now().Add(-rescueAfter)
-	return e.Executor.JobGetStuck(ctx, &own)
-}
-
-// PluginInit is called by River.
-func (turnDriver) PluginInit(*baseservice.Archetype) {}
-
-// PluginPilot is called by River.
-func (d turnDriver) PluginPilot() riverpilot.Pilot { return d.pilot }
 
 // turnPilot chooses the analyses that a node starts, by the turns of their accounts. River
 // fetches other jobs itself, oldest first.
@@ -119,7 +79,7 @@ func (p *turnPilot) JobGetAvailable(
 		var jobs []*rivertype.JobRow
 		if err == nil && len(ids) > 0 {
 			if jobs, err = exec.JobGetByIDMany(ctx, &riverdriver.JobGetByIDManyParams{ID: ids, Schema: params.Schema}); err != nil {
-				p.left(ids...)
+				p.free(ids...)
 			}
 		}
 		if err != nil && len(result.Jobs) == 0 {
@@ -182,7 +142,7 @@ func (p *turnPilot) take(ctx context.Context, params *riverdriver.JobGetAvailabl
 	}
 	for _, c := range chosen {
 		if !slices.Contains(ids, c.job) {
-			p.left(c.job)
+			p.free(c.job)
 		}
 	}
 	return ids, len(ids) < len(chosen), err
@@ -278,8 +238,8 @@ func charged(chosen []choice, started []int64) (places []queue.Place) {
 	return places
 }
 
-// left frees the slots of jobs that did not start or have ended. It reports whether they had any.
-func (p *turnPilot) left(jobs ...int64) (had bool) {
+// free gives back the slots of jobs that did not start or have ended. It reports whether they had any.
+func (p *turnPilot) free(jobs ...int64) (had bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, job := range jobs {
@@ -295,7 +255,7 @@ func (p *turnPilot) left(jobs ...int64) (had bool) {
 // ended frees the slot of a job at its end. River fetches by itself only when all slots were
 // taken, so an analysis that was held back is announced again.
 func (p *turnPilot) ended(ctx context.Context, job int64) {
-	if !p.left(job) || !p.held.Swap(false) {
+	if !p.free(job) || !p.held.Swap(false) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), announceTimeout)
