@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -112,11 +111,11 @@ func (l *lane) refusal(own *line) error {
 		groups, whose = 1+(len(own.tasks)+share-1)/share, " of this account"
 	}
 	seconds := max(1, int((time.Duration(groups)*l.took+time.Second-1)/time.Second))
-	message := fmt.Sprintf("Too many requests%s are waiting. Try again in %d seconds.", whose, seconds)
+	unit := "seconds"
 	if seconds == 1 {
-		message = fmt.Sprintf("Too many requests%s are waiting. Try again in 1 second.", whose)
+		unit = "second"
 	}
-	return fault.New(fault.CapacityExhausted, message).WithRetryAfter(seconds)
+	return fault.Newf(fault.CapacityExhausted, "Too many requests%s are waiting. Try again in %d %s.", whose, seconds, unit).WithRetryAfter(seconds)
 }
 
 // next removes the next command: the oldest one of the account whose turn it is. It returns nil when
