@@ -107,17 +107,23 @@ func TestARunningRequestIsKnownOnEveryNode(t *testing.T) {
 	require.Equal(t, string(done.raw), string(again.raw))
 }
 
+// askSlowly sends a question with the Idempotency-Key "k" and returns while its request waits for the answer.
+func (c *client) askSlowly(body string) (done chan response) {
+	c.w.t.Helper()
+	done = make(chan response, 1)
+	go func() {
+		done <- c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k", "Prefer", "wait=60")
+	}()
+	require.Eventually(c.w.t, func() bool { return c.w.waiting() == 1 }, 10*time.Second, time.Millisecond)
+	return done
+}
+
 // TestTheLockOfARunningRequestIsRenewed keeps a request open, and checks that its lock is extended.
 func TestTheLockOfARunningRequestIsRenewed(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(1000)
-	body := fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?"}`, c.ready())
-	done := make(chan response, 1)
-	go func() {
-		done <- c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k", "Prefer", "wait=60")
-	}()
-	require.Eventually(t, func() bool { return w.waiting() == 1 }, 10*time.Second, time.Millisecond)
+	done := c.askSlowly(fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?"}`, c.ready()))
 	until := func() (at time.Time) {
 		require.NoError(t, w.pool.QueryRow(t.Context(), "select until from idempotency_locks").Scan(&at))
 		return at
@@ -141,11 +147,7 @@ func TestAKeyIsUnlockedAfterALostConnection(t *testing.T) {
 	w := open(t)
 	c := w.customer(1000)
 	body := fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?"}`, c.ready())
-	done := make(chan response, 1)
-	go func() {
-		done <- c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k", "Prefer", "wait=60")
-	}()
-	require.Eventually(t, func() bool { return w.waiting() == 1 }, 10*time.Second, time.Millisecond)
+	done := c.askSlowly(body)
 	w.database.sever()
 	w.wake()
 	first := <-done

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"crypto/rand"
 	"log/slog"
 	"net/http"
@@ -105,6 +106,26 @@ func TestOverload(t *testing.T) {
 	}
 }
 
+func registerVideo(c *client) response {
+	return c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`)
+}
+
+// occupy sends a create that the log blocks until release, so that it occupies the only place.
+func occupy(t *testing.T, url string, creates *edge.Creates, c *client) (blocked chan response, release func()) {
+	t.Helper()
+	owner, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, owner.Close(context.WithoutCancel(t.Context()))) })
+	blocker, err := owner.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = blocker.Exec(t.Context(), "lock table events in share mode")
+	require.NoError(t, err)
+	blocked = make(chan response, 1)
+	go func() { blocked <- registerVideo(c) }()
+	require.Eventually(t, func() bool { return creates.Stats().Inside == 1 }, 30*time.Second, time.Millisecond)
+	return blocked, func() { require.NoError(t, blocker.Rollback(t.Context())) }
+}
+
 // TestAShedCreateRecordsNothing repeats a shed request with its Idempotency-Key.
 func TestAShedCreateRecordsNothing(t *testing.T) {
 	t.Parallel()
@@ -124,20 +145,11 @@ func TestAShedCreateRecordsNothing(t *testing.T) {
 	require.Zero(t, creates.Stats().Inside)
 
 	// The log blocks the next create, which occupies it.
-	owner, err := pgx.Connect(t.Context(), url)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, owner.Close(t.Context())) }()
-	blocker, err := owner.Begin(t.Context())
-	require.NoError(t, err)
-	_, err = blocker.Exec(t.Context(), "lock table events in share mode")
-	require.NoError(t, err)
-	blocked := make(chan response, 1)
-	go func() { blocked <- live.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`) }()
-	require.Eventually(t, func() bool { return creates.Stats().Inside == 1 }, 30*time.Second, time.Millisecond)
+	blocked, release := occupy(t, url, creates, live)
 	shed := live.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "again")
 	w.refused(shed, http.StatusServiceUnavailable, fault.CapacityExhausted, "")
 	require.Equal(t, "1", shed.Header.Get("Retry-After"))
-	require.NoError(t, blocker.Rollback(t.Context()))
+	release()
 	<-blocked
 	require.Eventually(t, func() bool { return creates.Stats().Inside == 0 }, 30*time.Second, time.Millisecond)
 
@@ -164,11 +176,10 @@ func TestASpentKeyTakesNoPlace(t *testing.T) {
 		o.Rates = edge.Rates{Writes: 3}
 	})
 	spent, other := w.customer(0), w.customer(0)
-	create := func(c *client) response { return c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`) }
-	require.Equal(t, http.StatusCreated, create(other).StatusCode) // the node knows its key
+	require.Equal(t, http.StatusCreated, registerVideo(other).StatusCode) // the node knows its key
 	var refused response
 	for range 4 {
-		refused = create(spent)
+		refused = registerVideo(spent)
 	}
 	w.refused(refused, http.StatusTooManyRequests, fault.RateLimitExceeded, "")
 	invented := func() response {
@@ -179,24 +190,15 @@ func TestASpentKeyTakesNoPlace(t *testing.T) {
 	}
 	w.refused(refused, http.StatusTooManyRequests, fault.RateLimitExceeded, "")
 
-	owner, err := pgx.Connect(t.Context(), url)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, owner.Close(t.Context())) }()
-	blocker, err := owner.Begin(t.Context())
-	require.NoError(t, err)
-	_, err = blocker.Exec(t.Context(), "lock table events in share mode")
-	require.NoError(t, err)
-	blocked := make(chan response, 1)
-	go func() { blocked <- create(other) }()
-	require.Eventually(t, func() bool { return creates.Stats().Inside == 1 }, 30*time.Second, time.Millisecond)
+	blocked, release := occupy(t, url, creates, other)
 	for range 10 {
-		again := create(spent)
+		again := registerVideo(spent)
 		w.refused(again, http.StatusTooManyRequests, fault.RateLimitExceeded, "")
 		require.NotEmpty(t, again.Header.Get("Retry-After"))
 		require.Equal(t, "3", again.Header.Get("X-RateLimit-Limit"))
 		w.refused(invented(), http.StatusTooManyRequests, fault.RateLimitExceeded, "")
 	}
 	require.Zero(t, creates.Stats().Shed["busy"]+creates.Stats().Shed["slow"])
-	require.NoError(t, blocker.Rollback(t.Context()))
+	release()
 	require.Equal(t, http.StatusCreated, (<-blocked).StatusCode)
 }
