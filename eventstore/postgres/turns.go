@@ -31,7 +31,7 @@ select case when pg_try_advisory_xact_lock($1, hashtext($2)) then false
             else (select true from pg_advisory_xact_lock($1, hashtext($2))) end`
 
 // Turn implements eventstore.Turns. The turn is an advisory lock in a transaction of its own, which
-// is idle otherwise. In a small pool there are no turns.
+// is idle otherwise. A pool with fewer than turnConns connections gives no turns: Turn returns at once.
 func (s *Store) Turn(ctx context.Context, accountID string) (waited bool, end func(), err error) {
 	if s.pool.Stat().MaxConns() < turnConns {
 		return true, func() {}, nil
