@@ -6,6 +6,7 @@ import (
 	"vqa/domain/credit"
 	"vqa/domain/incident"
 	"vqa/domain/video"
+	"vqa/domain/webhook"
 )
 
 // Events returns the codec of every event of the domain. The list is written by hand, because a
@@ -61,6 +62,16 @@ func Events() *Codec {
 		Register[analysis.Drawn]("analysis.drawn"),
 		Register[analysis.Narrated]("analysis.narrated"),
 		Register[analysis.NarrationFailed]("analysis.narration_failed"),
+
+		Register[webhook.Created]("webhook.created").ReadFirst(),
+		Register[webhook.Changed]("webhook.changed").ReadFirst(),
+		Register[webhook.SecretRotated]("webhook.secret_rotated").ReadFirst(),
+		Register[webhook.Disabled]("webhook.disabled").ReadFirst(),
+		Register[webhook.Enabled]("webhook.enabled").ReadFirst(),
+		Register[webhook.Deleted]("webhook.deleted").ReadFirst(),
+		Register[webhook.Delivered]("delivery.delivered").ReadFirst(),
+		Register[webhook.Dead]("delivery.dead").ReadFirst(),
+		Register[webhook.Requeued]("delivery.requeued").ReadFirst(),
 
 		Register[incident.Opened]("incident.opened"),
 		Register[incident.Closed]("incident.closed"),

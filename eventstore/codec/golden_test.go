@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -68,7 +69,7 @@ func TestEveryGoldenPayloadIsReadable(t *testing.T) {
 
 			event, err := c.Unmarshal(stored, data)
 			require.NoError(t, err, stored)
-			_, lifted, err := c.Marshal(event)
+			lifted, err := json.Marshal(event)
 			require.NoError(t, err, stored)
 			require.NoError(t, validate(t, newest, lifted), "%s lifted to %s", stored, lifted)
 		}

@@ -26,13 +26,11 @@ func TestStoredShapesNeverChange(t *testing.T) {
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	c := codec.Events()
-	var newest []string
 	for _, e := range c.Registry() {
 		require.Equal(t, e.Name, e.Stored[0])
 		require.Equal(t, c.Type(e.Name), e.Type)
-		newest = append(newest, e.Stored[len(e.Stored)-1])
 	}
-	require.Equal(t, c.Names(), newest)
+	require.Subset(t, c.Readable(), c.Names(), "what this release writes, it reads")
 }
 
 // event is an event whose shape S a test changes.

@@ -13,6 +13,7 @@ import (
 	"vqa/domain/credit"
 	"vqa/domain/incident"
 	"vqa/domain/video"
+	"vqa/domain/webhook"
 	"vqa/eventstore"
 )
 
@@ -26,6 +27,10 @@ var (
 	Video       = category("video", video.Evolve, 1)
 	Analysis    = category("analysis", analysis.Evolve, 1)
 	Incident    = category("incident", incident.Evolve, 1)
+
+	// Webhook has one stream for each account, with all its endpoints.
+	Webhook  = category("webhook", webhook.Evolve, 1)
+	Delivery = category("delivery", webhook.EvolveDelivery, 1)
 
 	Upgrade       = category("upgrade", account.EvolveUpgradeQuota, 1)
 	UpgradeDay    = category("upgrade_day", account.EvolveUpgradeDay, 1)
