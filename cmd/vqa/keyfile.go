@@ -7,12 +7,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"vqa/handlers/vault"
 )
 
 // The files of the secret keys in the data folder. Each key has one purpose.
 const (
-	// secretKeyFile signs object URLs and hashes client addresses, so it must not change.
+	// secretKeyFile signs object URLs, hashes client addresses and encrypts the secrets of webhook
+	// endpoints, so it must not change.
 	secretKeyFile = "secret.key"
+	// oldSecretKeyFile is the secret key before the current one. It decrypts the secrets of webhook
+	// endpoints that were made with it.
+	oldSecretKeyFile = "secret.key.old"
 	// ledgerKeyFile is the seed of the private key that signs checkpoints of the ledger. It can be
 	// replaced when it is lost: the log contains the public keys.
 	ledgerKeyFile = "ledger.key"
@@ -28,6 +34,24 @@ func ledgerKey(c config) (ed25519.PrivateKey, error) {
 		return nil, fmt.Errorf("reading the key of the ledger: %w", err)
 	}
 	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+// webhookVault returns the vault for the secrets of webhook endpoints. It encrypts with the secret key
+// of the installation, and also decrypts with the old one, if there is one.
+func webhookVault(c config, key []byte) (*vault.Vault, error) {
+	const purpose = "webhook secrets"
+	newest := derivedKey(key, purpose)
+	path := filepath.Join(c.DataDir, oldSecretKeyFile)
+	old, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return vault.New(newest)
+	case err != nil:
+		return nil, fmt.Errorf("reading the old secret key of the installation: %w", err)
+	case len(old) != keyBytes:
+		return nil, fmt.Errorf("%s has %d bytes instead of %d: restore it, or remove it when no webhook endpoint needs it", path, len(old), keyBytes)
+	}
+	return vault.New(newest, derivedKey(old, purpose))
 }
 
 // keyFile reads a key from the data folder. The first start creates it; only its owner can read it.

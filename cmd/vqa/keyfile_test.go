@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"sync"
@@ -41,5 +42,33 @@ func TestKeyFileIsMadeOnce(t *testing.T) {
 	require.NotEqual(t, keys[0], other)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "short.key"), []byte("short"), 0o600))
 	_, err = keyFile(dir, "short.key")
+	require.ErrorContains(t, err, "5 bytes instead of 32")
+}
+
+// TestWebhookSecretsOutliveTheSecretKey replaces the secret key and keeps the old one beside it.
+func TestWebhookSecretsOutliveTheSecretKey(t *testing.T) {
+	t.Parallel()
+	c := config{DataDir: t.TempDir()}
+	key := bytes.Repeat([]byte{1}, keyBytes)
+	before, err := webhookVault(c, key)
+	require.NoError(t, err)
+	sealed := before.Seal([]byte("secret"), "we_1")
+
+	next := bytes.Repeat([]byte{2}, keyBytes)
+	without, err := webhookVault(c, next)
+	require.NoError(t, err)
+	_, err = without.Open(sealed, "we_1")
+	require.ErrorContains(t, err, oldSecretKeyFile)
+
+	old := filepath.Join(c.DataDir, oldSecretKeyFile)
+	require.NoError(t, os.WriteFile(old, key, 0o600))
+	with, err := webhookVault(c, next)
+	require.NoError(t, err)
+	plain, err := with.Open(sealed, "we_1")
+	require.NoError(t, err)
+	require.Equal(t, "secret", string(plain))
+
+	require.NoError(t, os.WriteFile(old, []byte("short"), 0o600))
+	_, err = webhookVault(c, next)
 	require.ErrorContains(t, err, "5 bytes instead of 32")
 }
