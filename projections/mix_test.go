@@ -13,6 +13,7 @@ import (
 	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/domain/query"
+	"vqa/domain/webhook"
 	"vqa/eventstore"
 	"vqa/handlers/command"
 )
@@ -28,6 +29,8 @@ type client struct {
 	videos   []owned
 	fetches  []command.Fetch
 	analyses []command.Run
+	// endpoints are the webhook endpoints that the client created, by account.
+	endpoints map[string][]string
 	// incidents are the incidents that the client opened.
 	incidents []string
 	steps     int
@@ -40,7 +43,7 @@ type owned struct {
 }
 
 func (w *world) client(name string, seed uint64) *client {
-	return &client{world: w, name: name, rand: rand.New(rand.NewPCG(seed, 1))}
+	return &client{world: w, name: name, rand: rand.New(rand.NewPCG(seed, 1)), endpoints: map[string][]string{}}
 }
 
 // step runs one random command. It returns errors other than refusals.
@@ -52,7 +55,7 @@ func (c *client) step(ctx context.Context) error {
 	steps := []func(context.Context) error{
 		c.openAccount, c.sandbox, c.revoke, c.grant, c.upload, c.upload, c.fetch, c.endFetch,
 		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal,
-		c.batch, c.outage, c.rerun, c.mint, c.signIn, c.claimKey, c.manageKeys, c.upgrade, c.afterwork,
+		c.batch, c.outage, c.rerun, c.mint, c.signIn, c.claimKey, c.manageKeys, c.upgrade, c.afterwork, c.hook,
 	}
 	return refusal(pick(c.rand, steps)(ctx))
 }
@@ -346,6 +349,34 @@ func (c *client) afterwork(ctx context.Context) error {
 	default:
 		return c.FailNarrative(ctx, w)
 	}
+}
+
+// hook creates a webhook endpoint or changes one. Some are deleted already.
+func (c *client) hook(ctx context.Context) error {
+	caller := pick(c.rand, c.callers)
+	own := c.endpoints[caller.AccountID]
+	if len(own) == 0 || c.rand.IntN(3) == 0 {
+		e, err := c.CreateWebhookEndpoint(ctx, caller, webhook.Settings{URL: "https://example.com/hook", Events: webhook.EventTypes()})
+		if err == nil {
+			c.endpoints[caller.AccountID] = append(own, e.ID)
+		}
+		return err
+	}
+	var err error
+	endpointID := pick(c.rand, own)
+	switch c.rand.IntN(5) {
+	case 0:
+		_, err = c.DisableWebhookEndpoint(ctx, caller, endpointID)
+	case 1:
+		_, err = c.EnableWebhookEndpoint(ctx, caller, endpointID)
+	case 2:
+		_, err = c.RotateWebhookSecret(ctx, caller, endpointID)
+	case 3:
+		_, err = c.ChangeWebhookEndpoint(ctx, caller, webhook.Change{Ref: webhook.Ref{ID: endpointID}, Events: []string{"video.ready"}})
+	default:
+		err = c.DeleteWebhookEndpoint(ctx, caller, endpointID)
+	}
+	return err
 }
 
 func (c *client) fail(ctx context.Context) error {

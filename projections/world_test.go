@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"log/slog"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"vqa/domain/id"
 	"vqa/domain/model"
 	"vqa/domain/video"
+	"vqa/domain/webhook"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/postgres"
 	"vqa/eventstore/storetest"
@@ -79,7 +81,7 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 			MaxVideoDuration: time.Hour, MaxConcurrentAnalyses: 50, AnalysisQueueCap: 100_000, SandboxPerIP: 3,
 			UpgradesPerAddress: 3, UpgradesPerDay: 500, SignupGrantSeconds: 6000,
 		},
-		Incidents: w.resources, Uploads: uploaded{}, Capacity: ready{w.resources}, Fixture: fixture.Fixture{},
+		Incidents: w.resources, Uploads: uploaded{}, Capacity: ready{w.resources}, Fixture: fixture.Fixture{}, Sealer: sealer{},
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
@@ -107,6 +109,13 @@ func file(videoID, contentType string) video.File {
 		ObjectKey: "videos/" + videoID, ContentType: contentType, SizeBytes: 12_345,
 		DurationMicros: &micros, Width: &width, Height: &height, FPS: &fps,
 	}
+}
+
+// sealer does not encrypt, because read models do not depend on it.
+type sealer struct{}
+
+func (sealer) Seal(secret []byte, endpointID string) webhook.Secret {
+	return webhook.Secret{Sealed: hex.EncodeToString(secret), SealKeyID: endpointID}
 }
 
 // ready is an available engine in front of the real queue.

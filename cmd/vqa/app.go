@@ -44,6 +44,8 @@ type adapters struct {
 	assessable func(query.Query) bool
 	// vocabulary returns the classes of the model; nil means those of the catalog.
 	vocabulary func(context.Context) ([]string, bool)
+	// sealer encrypts the secrets of webhook endpoints. Only the server creates endpoints.
+	sealer command.Sealer
 	// recorded is called with the events of each append, unless it is nil.
 	recorded func([]eventstore.Recorded)
 	// serving refuses a database with which readers of the log could skip events. The tools accept it,
@@ -132,7 +134,7 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(a.clock.Now, rand.Reader), Entropy: rand.Reader, Now: a.clock.Now,
 		Incidents: a.resources, Storage: a.resources,
 		Catalog: catalog(c), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity, Identities: with.identities,
-		Compiler: with.compiler, Assessable: with.assessable, Vocabulary: with.vocabulary,
+		Compiler: with.compiler, Assessable: with.assessable, Vocabulary: with.vocabulary, Sealer: with.sealer,
 		Limits: command.Limits{
 			MaxVideoDuration: c.MaxVideoDuration, MaxConcurrentAnalyses: c.MaxConcurrentAnalyses,
 			AnalysisQueueCap: c.AnalysisQueueCap, SandboxPerIP: c.SandboxPerIP, QuotaSecondsPerMonth: c.QuotaSecondsPerMonth,

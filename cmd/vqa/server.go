@@ -132,6 +132,9 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if with.identities, err = c.identities(); err != nil {
 		return s, err
 	}
+	if with.sealer, err = webhookVault(c, key); err != nil {
+		return s, err
+	}
 	if s.models, err = openModels(c, log); err != nil {
 		return s, err
 	}

@@ -20,6 +20,7 @@ import (
 	"vqa/domain/model"
 	"vqa/domain/query"
 	"vqa/domain/video"
+	"vqa/domain/webhook"
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/memory"
@@ -145,6 +146,13 @@ func (c *capacity) RoomIn(_ context.Context, places int) (seconds int, known boo
 	return c.roomS[places-1], true
 }
 
+// plainSealer does not encrypt, so that tests can read the secrets.
+type plainSealer struct{}
+
+func (plainSealer) Seal(secret []byte, endpointID string) webhook.Secret {
+	return webhook.Secret{Sealed: webhook.FormatSecret(secret), SealKeyID: "sealed for " + endpointID}
+}
+
 // world is a service with its log and its fakes.
 type world struct {
 	*Service
@@ -189,7 +197,7 @@ func newWorld(t testing.TB, options ...option) *world {
 			MaxVideoDuration: 4 * time.Hour, MaxConcurrentAnalyses: 100, AnalysisQueueCap: 1000, SandboxPerIP: 3,
 			UpgradesPerAddress: 3, UpgradesPerDay: 500, SignupGrantSeconds: 6000,
 		},
-		Uploads: w.intake, Capacity: w.capacity, Fixture: fixture.Fixture{},
+		Uploads: w.intake, Capacity: w.capacity, Fixture: fixture.Fixture{}, Sealer: plainSealer{},
 	}
 	for _, o := range options {
 		o(&d)

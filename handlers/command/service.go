@@ -104,6 +104,8 @@ type Dependencies struct {
 	Vocabulary func(ctx context.Context) (terms []string, ok bool)
 	// Identities verifies who upgrades a sandbox. nil means that no proof is needed.
 	Identities Identities
+	// Sealer encrypts the secrets of webhook endpoints. It is nil where none are created.
+	Sealer Sealer
 	// Incidents finds open platform incidents. nil means that there are none.
 	Incidents Incidents
 }

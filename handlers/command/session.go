@@ -12,6 +12,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/incident"
 	"vqa/domain/video"
+	"vqa/domain/webhook"
 	"vqa/eventstore"
 	"vqa/eventstore/fold"
 )
@@ -44,6 +45,9 @@ var (
 	analyses = aggregate[analysis.State, analysis.Command, analysis.Event]{
 		Of: fold.Analysis, decide: analysis.Decide, snapshots: true,
 	}
+
+	// webhooks grow with each create and delete of an endpoint.
+	webhooks = aggregate[webhook.State, webhook.Command, webhook.Event]{Of: fold.Webhook, decide: webhook.Decide, snapshots: true}
 
 	incidents = aggregate[incident.State, incident.Command, incident.Event]{Of: fold.Incident, decide: incident.Decide}
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"vqa/domain/account"
+	"vqa/domain/webhook"
 	"vqa/eventstore"
 	"vqa/eventstore/fold"
 )
@@ -97,12 +98,21 @@ func (r *Reader) latest(ctx context.Context, stream eventstore.StreamID) (int64,
 	return version, nil
 }
 
-// Narrow returns the part of a state that a subject names: one key of an account, or else
-// all of it.
+// Narrow returns the part of a state that a subject names: one key or one webhook endpoint of
+// an account, or else all of it.
 func (s Subject) Narrow(state any) any {
-	if a, ok := state.(account.State); ok && s.KeyID != "" {
-		if key, exists := a.Keys[s.KeyID]; exists {
+	if s.MemberID == "" {
+		return state
+	}
+	switch a := state.(type) {
+	case account.State:
+		if key, exists := a.Keys[s.MemberID]; exists {
 			return key
+		}
+		return nil
+	case webhook.State:
+		if endpoint, exists := a.Endpoint(s.MemberID); exists {
+			return endpoint
 		}
 		return nil
 	}

@@ -37,8 +37,8 @@ type Subject struct {
 	Streams []eventstore.StreamID
 	// Version is the version of the one event in the first stream that the id names, or 0.
 	Version int64
-	// KeyID is the API key in the account's stream, or empty.
-	KeyID string
+	// MemberID is the API key or the webhook endpoint in a stream of its account, or empty.
+	MemberID string
 	// Position is the position of the event that the id names, or 0.
 	Position int64
 }
@@ -71,7 +71,7 @@ func (r *Reader) Resolve(ctx context.Context, of string) (Subject, error) {
 	switch id.Prefix(prefix) {
 	case id.Key:
 		return r.byRow(ctx, of, "select account_id, 0::bigint from api_keys where id = $1", func(account string, _ int64) Subject {
-			return Subject{ID: of, KeyID: of, Streams: []eventstore.StreamID{fold.Account.Stream(account)}}
+			return Subject{ID: of, MemberID: of, Streams: []eventstore.StreamID{fold.Account.Stream(account)}}
 		})
 	case id.Transaction:
 		s, err := r.byRow(ctx, of, "select account_id, version from credit_transactions where id = $1", func(account string, version int64) Subject {
@@ -82,6 +82,8 @@ func (r *Reader) Resolve(ctx context.Context, of string) (Subject, error) {
 			return r.mentioned(ctx, of) // the id of a hold
 		}
 		return s, err
+	case id.Webhook:
+		return r.endpoint(ctx, of)
 	case id.Batch:
 		return r.mentioned(ctx, of) // the last of its analyses
 	case id.Request:
@@ -93,6 +95,21 @@ func (r *Reader) Resolve(ctx context.Context, of string) (Subject, error) {
 		}
 		return Subject{ID: of, Streams: streams}, nil
 	}
+}
+
+// endpoint resolves the id of a webhook endpoint to the stream of its account. The read model has no
+// deleted endpoint, so its last event is searched.
+func (r *Reader) endpoint(ctx context.Context, of string) (Subject, error) {
+	const sql = `select id, 0::bigint from webhook_endpoints
+		where exists (select from json_array_elements(doc -> 'endpoints') e where e ->> 'id' = $1)`
+	s, err := r.byRow(ctx, of, sql, func(account string, _ int64) Subject {
+		return Subject{ID: of, MemberID: of, Streams: []eventstore.StreamID{fold.Webhook.Stream(account)}}
+	})
+	var unknown *UnknownError
+	if errors.As(err, &unknown) {
+		return r.mentioned(ctx, of)
+	}
+	return s, err
 }
 
 // byRow resolves an id with a read model.
@@ -158,6 +175,8 @@ func streamsOf(of string) []eventstore.StreamID {
 		return []eventstore.StreamID{fold.Video.Stream(of)}
 	case id.Analysis:
 		return []eventstore.StreamID{fold.Analysis.Stream(of)}
+	case id.Delivery:
+		return []eventstore.StreamID{fold.Delivery.Stream(of)}
 	case id.Incident:
 		return []eventstore.StreamID{fold.Incident.Stream(of)}
 	default:

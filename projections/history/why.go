@@ -72,7 +72,7 @@ func (r *Reader) seeds(ctx context.Context, s Subject) ([]postgres.Stored, error
 	case s.Version > 0:
 		return r.log.Scan(ctx, postgres.Filter{Streams: []string{s.Streams[0].String()}, AfterVersion: s.Version - 1}, 1, false)
 	}
-	return r.log.Scan(ctx, postgres.Filter{Streams: names(s), Mentions: s.KeyID}, maxFound, true)
+	return r.log.Scan(ctx, postgres.Filter{Streams: names(s), Mentions: s.MemberID}, maxFound, true)
 }
 
 func names(s Subject) []string {
