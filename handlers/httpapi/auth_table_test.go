@@ -23,9 +23,12 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/video"
+	"vqa/domain/webhook"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/edge"
+	"vqa/projections"
+	"vqa/projections/resources"
 )
 
 var update = flag.Bool("update", false, "write docs/authentication.md instead of comparing with it")
@@ -254,6 +257,13 @@ func (w *table) request(op described, h *holder) (path, contentType, body, video
 		key, err := w.service.MintKey(w.t.Context(), h.caller, "more", []string{"keys:write"})
 		require.NoError(w.t, err)
 		id = key.ID
+	case "createWebhookEndpoint":
+		w.removeEndpoints(h)
+		body = anEndpoint
+	case "updateWebhookEndpoint":
+		id, body = w.hook(h), `{"description": "changed"}`
+	case "getWebhookEndpoint", "deleteWebhookEndpoint", "enableWebhookEndpoint", "disableWebhookEndpoint", "rotateWebhookSecret":
+		id = w.hook(h)
 	case "createClientToken":
 		body = `{"scopes": ["analyses:read"]}`
 	case "decideClaim":
@@ -265,6 +275,24 @@ func (w *table) request(op described, h *holder) (path, contentType, body, video
 		contentType = cmp.Or(contentType, "application/json")
 	}
 	return strings.NewReplacer("{id}", id, "{code}", "unknown", "{file}", "unknown.js").Replace(op.path), contentType, body, videoID
+}
+
+// hook returns a new webhook endpoint of the holder, its only one.
+func (w *table) hook(h *holder) string {
+	w.removeEndpoints(h)
+	e, err := w.service.CreateWebhookEndpoint(w.t.Context(), h.caller, webhook.Settings{URL: "https://example.com/hook", Events: webhook.EventTypes()})
+	require.NoError(w.t, err)
+	return e.ID
+}
+
+// removeEndpoints keeps the holder below the limit of endpoints.
+func (w *table) removeEndpoints(h *holder) {
+	t := resources.Tenant{AccountID: h.caller.AccountID, Livemode: h.caller.Livemode}
+	all, _, err := resources.NewReader(w.pool).WebhookEndpoints(w.t.Context(), t, projections.Page{Limit: 100})
+	require.NoError(w.t, err)
+	for _, e := range all {
+		require.NoError(w.t, w.service.DeleteWebhookEndpoint(w.t.Context(), h.caller, e.ID))
+	}
 }
 
 // answer returns the status and the code of an operation for a credential.

@@ -14,6 +14,7 @@ import (
 
 	"vqa/domain/fault"
 	"vqa/domain/model"
+	"vqa/domain/webhook"
 	"vqa/handlers/identity"
 	"vqa/handlers/intake/fixture"
 )
@@ -190,6 +191,13 @@ var producers = map[fault.Code]func(t *testing.T, w *world) response{
 		c.key.Secret = upgraded.at("api_key").(string)
 		return c.question(askDog)
 	},
+	fault.WebhookEndpointLimit: func(_ *testing.T, w *world) response {
+		c := w.customer(0)
+		for range webhook.MaxEndpoints {
+			c.endpoint(`{}`)
+		}
+		return c.do(http.MethodPost, "/v1/webhook_endpoints", anEndpoint)
+	},
 	fault.RateLimitExceeded: func(_ *testing.T, w *world) response {
 		code := w.do(http.MethodPost, "/v1/keys/request", "").at("device_code").(string)
 		w.do(http.MethodGet, "/v1/keys/request/"+code, "")
@@ -233,9 +241,8 @@ var resourceCodes = map[fault.Code]string{
 
 // notYet are codes of missing features, or codes that no request of these tests can cause.
 var notYet = map[fault.Code]string{
-	fault.WebhookEndpointLimit: "webhooks",
-	fault.StreamAlreadyActive:  "streams",
-	fault.ParseUnavailable:     "nothing: rules compile a prompt where a language model does not",
+	fault.StreamAlreadyActive: "streams",
+	fault.ParseUnavailable:    "nothing: rules compile a prompt where a language model does not",
 }
 
 // TestEveryCodeOfTheRegistryIsProduced shows that every code of the registry occurs.

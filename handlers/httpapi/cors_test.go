@@ -23,7 +23,10 @@ var closedToBrowsers = map[string]bool{
 	"getChangelogDocs": true, "getQuickstart": true, "getDocsAsset": true, "getHealth": true, "getReadiness": true, "getMetrics": true,
 	"getUsage": true, "getCredits": true, "createSandbox": true, "upgradeKey": true, "requestDeviceCode": true, "getDeviceCode": true,
 	"getClaimPage": true, "decideClaim": true, "listApiKeys": true, "createApiKey": true, "getApiKey": true, "revokeApiKey": true,
-	"rotateApiKey": true, "createClientToken": true, "parsePrompt": true, "listEvents": true, "getEvent": true, "streamEvents": true,
+	"rotateApiKey": true, "createClientToken": true, "parsePrompt": true,
+	"listWebhookEndpoints": true, "createWebhookEndpoint": true, "getWebhookEndpoint": true, "updateWebhookEndpoint": true,
+	"deleteWebhookEndpoint": true, "enableWebhookEndpoint": true, "disableWebhookEndpoint": true, "rotateWebhookSecret": true,
+	"listEvents": true, "getEvent": true, "streamEvents": true,
 }
 
 // TestOpenCORS sends the requests of a browser to every operation of the contract. Preflight

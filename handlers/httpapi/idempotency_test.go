@@ -264,6 +264,7 @@ func TestSecretsAreShownAgainToTheirCallerOnly(t *testing.T) {
 	c, tester := w.customer(0), w.sandbox()
 	second, _ := c.mint(`{"name": "another of the account"}`)
 	_, old := c.mint(`{"name": "to rotate"}`)
+	endpointID := c.endpoint(`{}`).at("id").(string)
 	credential := func(c *client) []string { return []string{"Authorization", "Bearer " + c.key.Secret} }
 	for name, tt := range map[string]struct {
 		path, body, secret string
@@ -275,6 +276,8 @@ func TestSecretsAreShownAgainToTheirCallerOnly(t *testing.T) {
 	}{
 		"key":          {"/v1/api-keys", `{"name": "once"}`, "api_key", credential(c), credential(second), 409},
 		"rotation":     {"/v1/api-keys/" + old.at("id").(string) + "/rotate", "", "api_key", credential(c), credential(second), 409},
+		"endpoint":     {"/v1/webhook_endpoints", anEndpoint, "secret", credential(c), credential(second), 409},
+		"new secret":   {"/v1/webhook_endpoints/" + endpointID + "/rotate_secret", "", "secret", credential(c), credential(second), 409},
 		"client token": {"/v1/client_tokens", `{"scopes": ["videos:write"]}`, "token", credential(c), credential(second), 409},
 		"upgrade":      {"/v1/keys/upgrade", "", "api_key", credential(tester), nil, 0},
 		"sandbox":      {"/v1/sandbox", "", "api_key", nil, []string{"X-Address", "elsewhere"}, 201},
@@ -301,6 +304,7 @@ func TestSecretsAreShownAgainToTheirCallerOnly(t *testing.T) {
 			where position(convert_to($1, 'UTF8') in body) > 0 or key = $1`, secret).Scan(&readable))
 		require.Zero(t, readable, "%s: the database contains the secret", name)
 	}
+	require.Len(t, c.do(http.MethodGet, "/v1/webhook_endpoints", "").items(), 2, "one was created once")
 	names := map[any]int{}
 	for _, key := range c.do(http.MethodGet, "/v1/api-keys", "").items() {
 		names[key["name"]]++
@@ -321,4 +325,12 @@ func TestALostSecretIsReported(t *testing.T) {
 	got := c.do(http.MethodPost, "/v1/api-keys", `{"name": "lost"}`, "Idempotency-Key", "k")
 	w.refused(got, 409, fault.ResourceConflict, "")
 	require.Contains(t, got.at("error.message"), first.at("id"))
+
+	endpoint := c.do(http.MethodPost, "/v1/webhook_endpoints", anEndpoint, "Idempotency-Key", "e")
+	require.Equal(t, http.StatusCreated, endpoint.StatusCode, string(endpoint.raw))
+	_, err = w.pool.Exec(t.Context(), "update receipts set status = 0, body = ''")
+	require.NoError(t, err)
+	got = c.do(http.MethodPost, "/v1/webhook_endpoints", anEndpoint, "Idempotency-Key", "e")
+	w.refused(got, 409, fault.ResourceConflict, "")
+	require.Contains(t, got.at("error.message"), "/v1/webhook_endpoints/"+endpoint.at("id").(string)+"/rotate_secret")
 }

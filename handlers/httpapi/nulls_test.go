@@ -32,6 +32,7 @@ func TestNullEqualsAbsent(t *testing.T) {
 			"options": {"narrative": null}, "metadata": null, "validate_only": null, "webhook": null}`, videoID), 202},
 		"token":   {c, "/v1/client_tokens", `{"scopes": ["analyses:read"], "ttl_s": null, "video_id": null, "stream_id": null}`, 201},
 		"rotate":  {c, "/v1/api-keys/" + rotated.at("id").(string) + "/rotate", `{"revoke_old": null}`, 201},
+		"webhook": {c, "/v1/webhook_endpoints", `{"url": "https://example.com/hook", "events": ["video.ready"], "description": null}`, 201},
 		"upgrade": {w.sandbox(), "/v1/keys/upgrade", `{"forge_token": null}`, 201},
 	} {
 		got := tt.c.do(http.MethodPost, tt.path, tt.body)

@@ -15,6 +15,7 @@ import (
 	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/domain/video"
+	"vqa/domain/webhook"
 	"vqa/eventstore"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/edge"
@@ -40,6 +41,10 @@ type Resources interface {
 	Analyses(ctx context.Context, t resources.Tenant, f resources.AnalysisFilter, p projections.Page) ([]resources.Analysis, bool, error)
 	// Batch returns the analyses of a batch in the order of its prompts.
 	Batch(ctx context.Context, t resources.Tenant, id string) ([]resources.Analysis, error)
+	// WebhookEndpoint finds a webhook endpoint of the tenant. WebhookEndpoints lists them newest
+	// first.
+	WebhookEndpoint(ctx context.Context, t resources.Tenant, id string) (webhook.Endpoint, error)
+	WebhookEndpoints(ctx context.Context, t resources.Tenant, p projections.Page) ([]webhook.Endpoint, bool, error)
 	// RemovedVideos reports which of the videos were deleted.
 	RemovedVideos(ctx context.Context, ids []string) (map[string]bool, error)
 	// AnalysesSince counts the live analyses that an account created since a time.
@@ -55,6 +60,13 @@ type Ledger interface {
 	Balance(ctx context.Context, accountID string) (credit.State, error)
 	// Transactions lists newest first. An empty kind matches all.
 	Transactions(ctx context.Context, accountID string, kind credit.Kind, p projections.Page) ([]ledger.Transaction, bool, error)
+}
+
+// Deliveries reads the deliveries to webhook endpoints.
+type Deliveries interface {
+	// LastSuccess returns the time of the last successful delivery to each endpoint. An endpoint
+	// without one is not in the map.
+	LastSuccess(ctx context.Context, endpointIDs ...string) (map[string]time.Time, error)
 }
 
 // Objects signs the URLs that videos and analyses carry.
@@ -113,6 +125,8 @@ type Options struct {
 	Ledger    Ledger
 	Objects   Objects
 	Events    Events
+	// Deliveries is nil while nothing is delivered.
+	Deliveries Deliveries
 	// Windows counts the requests of all nodes against Rates.
 	Windows edge.Windows
 	Rates   edge.Rates

@@ -25,6 +25,9 @@ var recreators = map[string]func(s *server, ctx context.Context, x *edge.Exchang
 	"createApiKey":        (*server).secretLost,
 	"rotateApiKey":        (*server).secretLost,
 	"createClientToken":   (*server).secretLost,
+
+	"createWebhookEndpoint": (*server).endpointSecretLost,
+	"rotateWebhookSecret":   (*server).endpointSecretLost,
 }
 
 // secretLost refuses a replay whose response had a secret: the server stopped between the
@@ -36,6 +39,13 @@ func (*server) secretLost(_ context.Context, _ *edge.Exchange, resourceID string
 	}
 	return 0, nil, fault.New(fault.ResourceConflict, "The first request was interrupted before its secret was sent. "+
 		revoke+"Send the request again with another Idempotency-Key.")
+}
+
+// endpointSecretLost is secretLost for a webhook endpoint, whose secret can be replaced. Error:
+// resource_conflict.
+func (*server) endpointSecretLost(_ context.Context, _ *edge.Exchange, endpointID string) (int, any, error) {
+	return 0, nil, fault.Newf(fault.ResourceConflict, "The first request was interrupted before its secret was sent. "+
+		"Get another secret with POST /v1/webhook_endpoints/%s/rotate_secret.", endpointID)
 }
 
 func (s *server) recreateVideo(ctx context.Context, x *edge.Exchange, videoID string) (int, any, error) {

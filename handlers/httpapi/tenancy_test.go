@@ -15,13 +15,13 @@ import (
 )
 
 // takesID is an operation of the contract that names a resource of an account.
-type takesID struct{ method, path, kind string }
+type takesID struct{ method, path, kind, body string }
 
 // operationsTakingIDs reads them from the contract, so that the tests cover new operations. They
 // fail for an operation whose kind they do not know.
 func operationsTakingIDs(t *testing.T) []takesID {
 	t.Helper()
-	kinds := map[string]string{"videos": "video", "analyses": "an", "api-keys": "key", "events": "evt"}
+	kinds := map[string]string{"videos": "video", "analyses": "an", "api-keys": "key", "events": "evt", "webhook_endpoints": "we"}
 	var all []takesID
 	for _, o := range operations(t) {
 		_, rest, private := strings.Cut(o.path, "/v1/")
@@ -30,7 +30,11 @@ func operationsTakingIDs(t *testing.T) []takesID {
 		}
 		segment, _, _ := strings.Cut(rest, "/")
 		require.Contains(t, kinds, segment, "%s has an id of a kind that this test does not know", o.path)
-		all = append(all, takesID{o.method, strings.Replace(o.path, "{id}", "%s", 1), kinds[segment]})
+		body := ""
+		if o.method == http.MethodPatch {
+			body = `{}`
+		}
+		all = append(all, takesID{o.method, strings.Replace(o.path, "{id}", "%s", 1), kinds[segment], body})
 	}
 	require.NotEmpty(t, all)
 	return all
@@ -50,22 +54,23 @@ func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
 	require.NotEmpty(t, events)
 	own := map[string]string{
 		"video": videoID, "an": analysisID, "key": owner.key.KeyID, "evt": events[0].(map[string]any)["id"].(string),
+		"we": owner.endpoint(`{}`).at("id").(string),
 	}
 	for _, op := range operationsTakingIDs(t) {
 		unknown := id.NewSource(time.Now, strings.NewReader(strings.Repeat("x", 64))).New(id.Prefix(op.kind))
 		for _, c := range []*client{stranger, tester} {
-			foreign := c.do(op.method, fmt.Sprintf(op.path, own[op.kind]), "")
-			absent := c.do(op.method, fmt.Sprintf(op.path, unknown), "")
+			foreign := c.do(op.method, fmt.Sprintf(op.path, own[op.kind]), op.body)
+			absent := c.do(op.method, fmt.Sprintf(op.path, unknown), op.body)
 			w.refused(foreign, 404, fault.ResourceNotFound, "")
 			w.refused(absent, 404, fault.ResourceNotFound, "")
 			require.Equal(t, said(foreign, own[op.kind]), said(absent, unknown), op)
 			require.Equal(t, "id", foreign.at("error.param"), "the field is named")
 			require.Contains(t, foreign.at("error.message"), own[op.kind], "the id is named")
 			require.Equal(t, names(foreign.Header), names(absent.Header), op)
-			require.Equal(t, c.asks(op.method, fmt.Sprintf(op.path, unknown)), c.asks(op.method, fmt.Sprintf(op.path, own[op.kind])), "%v", op)
+			require.Equal(t, c.asks(op.method, fmt.Sprintf(op.path, unknown), op.body), c.asks(op.method, fmt.Sprintf(op.path, own[op.kind]), op.body), "%v", op)
 		}
 		for _, malformed := range []string{"x", "video_", "%00", "%ff", "..%2f", strings.Repeat("v", 300)} {
-			w.refused(owner.do(op.method, fmt.Sprintf(op.path, malformed), ""), 404, fault.ResourceNotFound, "")
+			w.refused(owner.do(op.method, fmt.Sprintf(op.path, malformed), op.body), 404, fault.ResourceNotFound, "")
 		}
 	}
 	require.Equal(t, "queued", owner.do(http.MethodGet, "/v1/analyses/"+analysisID, "").at("status"))
@@ -91,6 +96,7 @@ func TestIdsInBodiesAndParametersRevealNothing(t *testing.T) {
 		{http.MethodGet, "/v1/videos?starting_after=%s", "", videoID, absent(id.Video)},
 		{http.MethodGet, "/v1/analyses?ending_before=%s", "", analysisID, absent(id.Analysis)},
 		{http.MethodGet, "/v1/api-keys?starting_after=%s", "", owner.key.KeyID, absent(id.Key)},
+		{http.MethodGet, "/v1/webhook_endpoints?starting_after=%s", "", owner.endpoint(`{}`).at("id").(string), absent(id.Webhook)},
 		{http.MethodGet, "/v1/events?starting_after=%s", "", absent(id.Event), absent(id.Event)},
 	} {
 		ask := func(id string) response {
@@ -116,12 +122,12 @@ func said(got response, id string) string {
 
 // asks counts the round trips to the database for a request: the least of several tries, because
 // the first one on a connection also prepares statements.
-func (c *client) asks(method, path string) int64 {
+func (c *client) asks(method, path, body string) int64 {
 	c.w.t.Helper()
 	least := int64(1 << 62)
 	for range 4 {
 		before := c.w.database.trips.Load()
-		c.do(method, path, "")
+		c.do(method, path, body)
 		least = min(least, c.w.database.trips.Load()-before)
 	}
 	require.Positive(c.w.t, least)

@@ -39,6 +39,7 @@ import (
 	"vqa/handlers/intake/fixture"
 	"vqa/handlers/intake/probe"
 	"vqa/handlers/objects"
+	"vqa/handlers/vault"
 	"vqa/migrations"
 	"vqa/projections/ledger"
 	"vqa/projections/public"
@@ -80,6 +81,9 @@ type world struct {
 	ahead  time.Duration
 	wakers map[chan struct{}]bool
 }
+
+// vaultKey encrypts the secrets of webhook endpoints.
+var vaultKey = bytes.Repeat([]byte{9}, 32)
 
 // engine is an engine that can be down.
 type engine struct {
@@ -258,13 +262,15 @@ func (w *world) newService(t *testing.T, log *slog.Logger, uploads command.Uploa
 	var work sync.WaitGroup
 	work.Go(func() { pipeline.Run(running) })
 	t.Cleanup(func() { stop(); work.Wait() })
+	secrets, err := vault.New(vaultKey)
+	require.NoError(t, err)
 	return command.NewService(command.Dependencies{
 		Store: store, Pipeline: pipeline, IDs: id.NewSource(w.now, rand.Reader), Entropy: rand.Reader, Now: w.now,
 		Catalog: model.Catalog{{
 			ID: "sight-1", Status: model.Stable, Default: true, Aliases: []string{"sight-0"},
 			CreatedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Capabilities: model.Capabilities{Analyses: true, Actions: "none"},
 		}},
-		Fixture: fixture.Fixture{}, Uploads: uploads, Capacity: w.engine, Incidents: resources.NewReader(w.pool), Storage: resources.NewReader(w.pool),
+		Sealer: secrets, Fixture: fixture.Fixture{}, Uploads: uploads, Capacity: w.engine, Incidents: resources.NewReader(w.pool), Storage: resources.NewReader(w.pool),
 		Limits: command.Limits{
 			MaxVideoDuration: 4 * time.Hour, MaxConcurrentAnalyses: 10, AnalysisQueueCap: 1000, SandboxPerIP: 3,
 			UpgradesPerAddress: 3, UpgradesPerDay: 500, SignupGrantSeconds: 6000,

@@ -168,7 +168,9 @@ func (op *operation) parseBody(raw []byte, v *verdict) (any, bool) {
 		v.add(violation.Param, violation.Code, violation.Message)
 	}
 	v.omitted += read.omitted
-	dropNulls(op.body, read.value)
+	if !op.patches {
+		dropNulls(op.body, read.value)
+	}
 	return read.value, isJSON
 }
 
@@ -203,6 +205,8 @@ func (e *Edge) checkRules(op *operation, body map[string]any, v *verdict) {
 		e.checkCreateVideo(body, v)
 	case "createClientToken":
 		checkCreateClientToken(body, v)
+	case "createWebhookEndpoint", "updateWebhookEndpoint":
+		e.checkTarget("url", body["url"], v)
 	case "createAnalysis":
 		e.checkCreateAnalysis(body, v)
 	case "createAnalysisBatch":
@@ -242,31 +246,6 @@ func checkCreateClientToken(body map[string]any, v *verdict) {
 	}
 	if text, ok := stream.(string); ok && !id.Valid(id.Stream, text) && !v.has("stream_id") {
 		v.add("stream_id", fault.Format, "must be an id that starts with st_")
-	}
-}
-
-// checkTarget refuses a URL that the service may not fetch.
-func (e *Edge) checkTarget(param string, rawURL any, v *verdict) {
-	text, isText := rawURL.(string)
-	if !isText || v.has(param) {
-		return
-	}
-	err := e.CheckURL(text)
-	if err == nil {
-		return
-	}
-	f := fault.Of(err)
-	if f == nil {
-		f = fault.New(fault.URLForbidden, "").WithCause(err)
-	}
-	if f.Code != fault.ValidationFailed {
-		refused := *f
-		v.setSpecific(refused.WithParam(param))
-		v.add(param, fault.Format, f.Message)
-		return
-	}
-	for _, violation := range f.Violations {
-		v.add(param, violation.Code, violation.Message)
 	}
 }
 

@@ -59,6 +59,8 @@ type operation struct {
 	bodyBounds *bounds
 	// bodyOptional is true if the body may be absent.
 	bodyOptional bool
+	// patches is true if a null in the body removes a value instead of being absent.
+	patches bool
 	// form is true if the body is the form of a page.
 	form bool
 }
@@ -125,7 +127,7 @@ func contractDocument(file []byte) (map[string]any, error) {
 }
 
 func readOperation(compiler *jsonschema.Compiler, document map[string]any, path, method string, described map[string]any) (*operation, error) {
-	op := &operation{path: path}
+	op := &operation{path: path, patches: method == http.MethodPatch}
 	op.id, _ = described["operationId"].(string)
 	op.scope, _ = described["x-scope"].(string)
 	security, overridden := described["security"].([]any)

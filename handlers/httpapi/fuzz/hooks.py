@@ -16,12 +16,17 @@ CODES = {
     ("parsePrompt", "empty_prompt"): "a prompt of white space",
     ("createAnalysis", "query_invalid"): "fields of a compiled query refer to each other",
     ("createVideo", "url_forbidden"): "only DNS shows whether a host is public",
+    ("createWebhookEndpoint", "url_forbidden"): "as for a video",
+    ("updateWebhookEndpoint", "url_forbidden"): "as for a video",
+    ("createWebhookEndpoint", "webhook_endpoint_limit"): "depends on the state: the account has 10 endpoints",
     ("completeVideo", "upload_incomplete"): "depends on the state: nothing was uploaded",
 }
 
 # Violations of validation_failed: (operation or "", param, code) -> reason.
 VIOLATIONS = {
     ("createVideo", r"url", "format"): "a URL must parse, and its host must be public",
+    ("createWebhookEndpoint", r"url", "format"): "as for a video",
+    ("updateWebhookEndpoint", r"url", "format"): "as for a video",
     ("", r"ending_before", "exclusive"): "OpenAPI cannot express that two parameters exclude each other",
     ("", r"Last-Event-ID", "format"): "a tab is refused; the released contract has no pattern for this header",
     ("", r"Prefer", "range|format"): "a header with several preferences (RFC 7240); wait is one of them",

@@ -1128,6 +1128,146 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhook_endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook endpoints
+         * @description The endpoints of the mode of the key, newest first. Secrets are never returned.
+         */
+        get: operations["listWebhookEndpoints"];
+        put?: never;
+        /**
+         * Create a webhook endpoint
+         * @description The endpoint receives events of the mode of the key that creates it: one of a test key receives events of test mode
+         *     only. Only this response contains the secret. An account has at most 10 endpoints in both modes together (400
+         *     `webhook_endpoint_limit`). A URL that does not name a public host gets 400 `url_forbidden`.
+         */
+        post: operations["createWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a webhook endpoint
+         * @description Returns the settings and the state. The secret is never returned.
+         */
+        get: operations["getWebhookEndpoint"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook endpoint
+         * @description Nothing is sent to the endpoint any more, and waiting deliveries end.
+         */
+        delete: operations["deleteWebhookEndpoint"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a webhook endpoint
+         * @description Changes the fields of the body and keeps the others. `description: null` removes the description. The change applies
+         *     to events that happen after it. Deliveries that wait for another attempt go to the new URL.
+         */
+        patch: operations["updateWebhookEndpoint"];
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable a webhook endpoint
+         * @description Deliveries start again, and the count of failures starts from zero. Enabling an enabled endpoint has no effect. No body is needed.
+         */
+        post: operations["enableWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disable a webhook endpoint
+         * @description Nothing is sent to the endpoint until it is enabled. Disabling a disabled endpoint has no effect. No body is needed.
+         */
+        post: operations["disableWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/rotate_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of a webhook endpoint
+         * @description Creates a new secret. Only this response contains it. For 24 hours, deliveries have a signature of the new and of the
+         *     old secret. At most 5 secrets sign at a time: a further rotation gets 409 `resource_conflict`. No body is needed.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     "video.ready": {
@@ -2285,33 +2425,72 @@ export interface components {
             data: components["schemas"]["Event"][];
             has_more: boolean;
         };
+        /** @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C */
+        WebhookEndpointId: string;
         WebhookEndpoint: {
-            id: string;
+            id: components["schemas"]["WebhookEndpointId"];
             /** @enum {string} */
             object: "webhook_endpoint";
+            /** @description The mode of the events that it receives. */
+            livemode: boolean;
             /** Format: uri */
             url: string;
             events: components["schemas"]["EventType"][];
             description: string | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
-            /** @enum {string|null} */
+            /**
+             * @description `auto_failure` if its deliveries failed for 72 hours, `user` after a call of disable. Null while it is enabled.
+             * @enum {string|null}
+             */
             disabled_reason: "auto_failure" | "user" | null;
             /**
-             * @description The signing secret. Only the responses of create and rotate contain it.
+             * @description The signing secret. Only the responses of create and rotate_secret contain it.
              * @example whsec_…
              */
             secret?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The time of the last successful delivery.
+             */
             last_success_at: string | null;
             /** Format: date-time */
             created_at: string;
         };
+        WebhookEndpointList: {
+            /** @enum {string} */
+            object: "list";
+            data: components["schemas"]["WebhookEndpoint"][];
+            has_more: boolean;
+        };
+        DeletedWebhookEndpoint: {
+            id: components["schemas"]["WebhookEndpointId"];
+            /** @enum {string} */
+            object: "webhook_endpoint";
+            /** @description Always true. */
+            deleted: boolean;
+        };
         CreateWebhookEndpointRequest: {
-            /** @description A public https URL. */
+            /**
+             * @description A public https URL.
+             * @example https://hooks.example.com/vqa
+             */
             url: string;
+            /** @description The events to send. */
             events: components["schemas"]["EventType"][];
-            description?: string;
+            /** @description A note of yours. An empty one equals null. */
+            description?: string | null;
+        };
+        UpdateWebhookEndpointRequest: {
+            /**
+             * @description A public https URL.
+             * @example https://hooks.example.com/vqa
+             */
+            url?: string;
+            /** @description The events to send, in place of the current ones. */
+            events?: components["schemas"]["EventType"][];
+            /** @description A note of yours. Null or an empty one removes it. */
+            description?: string | null;
         };
         WebhookDelivery: {
             id: string;
@@ -3267,6 +3446,11 @@ export interface components {
          * @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B
          */
         AnalysisIdPath: string;
+        /**
+         * @description The id of a webhook endpoint. A malformed id reads as unknown.
+         * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+         */
+        WebhookEndpointIdPath: string;
         /** @description The maximum number of items of a page. */
         Limit: number;
         /** @description Only resources that were created at or after this time. */
@@ -6448,6 +6632,487 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhookEndpoints: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items of a page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The id of the last item of the previous page. Cannot be given together with `ending_before`. */
+                starting_after?: string;
+                /** @description The id of the first item of the next page. Cannot be given together with `starting_after`. */
+                ending_before?: string;
+                /** @description Only resources that were created at or after this time. */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /** @description Only resources that were created at or before this time. */
+                created_before?: components["parameters"]["CreatedBefore"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhook endpoints. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
+                 * @example 7f3a0c1e-ask-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhookEndpointRequest"];
+            };
+        };
+        responses: {
+            /** @description The endpoint with its secret. */
+            201: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint, without its secret. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The deleted endpoint. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedWebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateWebhookEndpointRequest"];
+            };
+        };
+        responses: {
+            /** @description The changed endpoint. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    enableWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The enabled endpoint. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    disableWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The disabled endpoint. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
+                 * @example 7f3a0c1e-ask-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint with its new secret. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["BadGateway"];
