@@ -119,7 +119,7 @@ func extraRoots(file string) (*x509.CertPool, error) {
 func (c *Client) transport(roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil, // a proxy would dial unchecked addresses
-		DialContext:            c.dial,
+		DialContext:            c.dialer(c.opt.connectTimeout),
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    c.opt.connectTimeout,
 		ResponseHeaderTimeout:  c.opt.headerTimeout,
@@ -148,10 +148,17 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.public.RoundTrip(r)
 }
 
+// dialer returns a function that opens connections in at most limit.
+func (c *Client) dialer(limit time.Duration) func(ctx context.Context, network, hostPort string) (net.Conn, error) {
+	return func(ctx context.Context, network, hostPort string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		return c.dial(ctx, network, hostPort, limit)
+	}
+}
+
 // dial resolves a name once, checks every address and connects to a checked literal address.
-func (c *Client) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.opt.connectTimeout)
-	defer cancel()
+func (c *Client) dial(ctx context.Context, network, hostPort string, limit time.Duration) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
 		return nil, fmt.Errorf("egress: dial: %w", err)
@@ -162,7 +169,7 @@ func (c *Client) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 		return nil, err
 	}
 	// One silent address must not use up the time for the others.
-	dialer := net.Dialer{Timeout: max(c.opt.connectTimeout/time.Duration(len(addrs)), 2*time.Second)}
+	dialer := net.Dialer{Timeout: max(limit/time.Duration(len(addrs)), 2*time.Second)}
 	if !allowed {
 		for _, a := range addrs {
 			if !public(a) {

@@ -1,5 +1,6 @@
 // Package egress is the only HTTP client of the program for URLs that a caller names. It
-// fetches videos and metadata documents. It reaches only public hosts, over https on port 443.
+// fetches videos and metadata documents, and posts webhooks. It reaches only public hosts, over
+// https on port 443.
 //
 // It may import domain/fault, the standard library and golang.org/x/net/idna.
 //
@@ -12,12 +13,25 @@
 //   - Each redirect, at most five, passes the same checks as the first URL.
 //   - One forbidden address in the answer for a name forbids the name.
 //   - The client uses no proxy from the environment, sends no cookies, credentials or
-//     referrers, keeps no connections and accepts no compressed bodies.
+//     referrers, and accepts no compressed bodies.
 //   - Connecting, waiting for headers, silence and the whole transfer have deadlines. A body
 //     has a minimum rate (32 KiB per second over 20 s). Headers and bodies have size limits,
 //     and a body is streamed in constant memory.
 //   - Messages for the caller never contain a resolved address or a socket error, so they do
 //     not reveal the network behind the service. Causes are for the log.
+//
+// # Two profiles
+//
+//	              Fetch                              Post
+//	connections   one for each request               reused for up to 5 minutes; 2 idle ones for a
+//	                                                 host, 1,000 in all, 30 s
+//	redirects     followed                           not followed: the response is returned
+//	deadlines     10 s to connect, 15 s for headers  3 s to connect, 3 s for TLS, 10 s in all
+//	response      streamed                           at most 16 KiB read, 1 KiB kept
+//
+// The address of a connection is judged when it is dialed. A connection that is in use keeps its
+// address, so connections end by their age. Posts use HTTP/1.1 alone: a slow response then delays no
+// other request to its host.
 //
 // # Forbidden targets
 //

@@ -4,16 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,35 +20,6 @@ import (
 
 	"vqa/domain/fault"
 )
-
-// site is a TLS server on loopback, with the options that let a client reach it.
-type site struct {
-	*httptest.Server
-	caFile string
-}
-
-func newSite(t *testing.T, h http.HandlerFunc) site {
-	t.Helper()
-	s := site{Server: httptest.NewTLSServer(h), caFile: filepath.Join(t.TempDir(), "ca.pem")}
-	t.Cleanup(s.Close)
-	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	require.NoError(t, os.WriteFile(s.caFile, block, 0o600))
-	return s
-}
-
-func (s site) hostPort() string { return s.Listener.Addr().String() }
-
-// client returns a client that may reach the site.
-func (s site) client(t *testing.T, change ...func(*Options)) *Client {
-	t.Helper()
-	opt := Options{Allow: []string{s.hostPort()}, CAFile: s.caFile, connectTimeout: 20 * time.Second, headerTimeout: 20 * time.Second, idleTimeout: 20 * time.Second}
-	for _, f := range change {
-		f(&opt)
-	}
-	c, err := New(opt)
-	require.NoError(t, err)
-	return c
-}
 
 func code(err error) fault.Code {
 	if f := fault.Of(err); f != nil {
