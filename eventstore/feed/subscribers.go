@@ -81,6 +81,20 @@ func (f *Feed) Subscribers(ctx context.Context, known ...string) ([]Subscriber, 
 	return all, nil
 }
 
+// SetAside returns the positions of the events of a group that wait for another attempt or behind
+// one.
+func (f *Feed) SetAside(ctx context.Context, group string) ([]int64, error) {
+	rows, err := f.pool.Query(ctx, "select position from set_aside where subscription = $1 order by position", group)
+	if err != nil {
+		return nil, fmt.Errorf("list the events that are set aside: %w", err)
+	}
+	positions, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("list the events that are set aside: %w", err)
+	}
+	return positions, nil
+}
+
 // MustKnow returns an error for a group that is not in the list of Subscribers.
 func (f *Feed) MustKnow(ctx context.Context, group string, known ...string) error {
 	all, err := f.Subscribers(ctx, known...)

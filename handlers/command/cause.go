@@ -19,10 +19,13 @@ type Cause struct {
 
 // CausedBy returns the cause of work that a recorded event leads to.
 func CausedBy(r eventstore.Recorded) Cause {
-	return Cause{
-		RequestID: r.Meta.RequestID, CorrelationID: r.Meta.CorrelationID,
-		CausationID: "position:" + strconv.FormatInt(r.Position, 10),
-	}
+	return CausedAt(r.Position, r.Meta.RequestID, r.Meta.CorrelationID)
+}
+
+// CausedAt returns the cause of work that the event at a position leads to. The ids are those of
+// its metadata.
+func CausedAt(position int64, requestID, correlationID string) Cause {
+	return Cause{RequestID: requestID, CorrelationID: correlationID, CausationID: "position:" + strconv.FormatInt(position, 10)}
 }
 
 // CauseOf returns the first event of a stream as the cause of work on it. Sweeps use it, because

@@ -49,6 +49,9 @@ var (
 	// webhooks grow with each create and delete of an endpoint.
 	webhooks = aggregate[webhook.State, webhook.Command, webhook.Event]{Of: fold.Webhook, decide: webhook.Decide, snapshots: true}
 
+	// A delivery has a stream of its own, with its outcome.
+	webhookDeliveries = aggregate[webhook.Delivery, webhook.DeliveryCommand, webhook.DeliveryEvent]{Of: fold.Delivery, decide: webhook.DecideDelivery}
+
 	incidents = aggregate[incident.State, incident.Command, incident.Event]{Of: fold.Incident, decide: incident.Decide}
 )
 

@@ -26,6 +26,18 @@ type Filter struct {
 	ResourceID string
 }
 
+// Of returns the public form of an event of the log. ok is false for an event that is not public.
+func (r *Reader) Of(ctx context.Context, recorded eventstore.Recorded) (e Event, ok bool, err error) {
+	if _, ok := ID(recorded); !ok {
+		return Event{}, false, nil
+	}
+	list, err := r.publicEvents(ctx, []eventstore.Recorded{recorded})
+	if err != nil {
+		return Event{}, false, err
+	}
+	return list[0], true, nil
+}
+
 // Event returns one event of the tenant, or resource_not_found.
 func (r *Reader) Event(ctx context.Context, t resources.Tenant, eventID string) (Event, error) {
 	recorded, err := r.find(ctx, t.AccountID, eventID)

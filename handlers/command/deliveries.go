@@ -1,0 +1,36 @@
+package command
+
+import (
+	"context"
+
+	"vqa/domain/webhook"
+)
+
+// Ending is the end of a delivery.
+type Ending struct {
+	webhook.DeliveryKey
+	// Reason is why the delivery is dead. It is empty for a delivered one.
+	Reason webhook.DeathReason
+	// Attempt is the number of the last attempt. It is 0 when there was none.
+	Attempt int
+	// Status is the HTTP status that the receiver accepted a delivery with.
+	Status int
+	Cause  Cause
+}
+
+// dispatcherActor is the actor of events that the delivery of webhooks records.
+const dispatcherActor = "webhooks"
+
+// EndDelivery records how a delivery ended. It may be repeated.
+func (s *Service) EndDelivery(ctx context.Context, e Ending) error {
+	in := intent{accountID: e.AccountID, meta: s.systemMeta(e.Cause, e.AccountID, dispatcherActor)}
+	in.streams = append(in.streams, webhookDeliveries.Stream(e.DeliveryID))
+	return s.Pipeline.do(ctx, in, func(ss *session) error {
+		var c webhook.DeliveryCommand = webhook.Deliver{DeliveryKey: e.DeliveryKey, Attempt: e.Attempt, Status: e.Status}
+		if e.Reason != "" {
+			c = webhook.Bury{DeliveryKey: e.DeliveryKey, Reason: e.Reason, Attempts: e.Attempt}
+		}
+		_, err := webhookDeliveries.record(ss, e.DeliveryID, c)
+		return err
+	})
+}
