@@ -36,6 +36,7 @@ require (
 	github.com/shopspring/decimal v1.6.0
 	github.com/sony/gobreaker v1.0.0
 	github.com/spf13/cobra v1.10.2
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	github.com/stretchr/testify v1.12.1
 	github.com/xi2/xz v0.0.0-20171230120015-48954b6210f8
 	github.com/yuin/goldmark v1.8.4

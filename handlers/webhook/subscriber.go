@@ -1,0 +1,129 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"time"
+
+	"vqa/domain/video"
+	"vqa/domain/webhook"
+	"vqa/eventstore"
+	"vqa/eventstore/fold"
+	"vqa/projections/deliveries"
+	"vqa/projections/public"
+)
+
+// Group is the name of this subscriber of the log.
+const Group = "webhooks"
+
+// Events returns the public form of an event of the log. ok is false for an event that is not public.
+type Events interface {
+	Of(ctx context.Context, r eventstore.Recorded) (e public.Event, ok bool, err error)
+}
+
+// History reads a stream from its first event.
+type History interface {
+	LoadAll(ctx context.Context, stream eventstore.StreamID) ([]eventstore.Recorded, error)
+}
+
+// Planner stores bodies and deliveries.
+type Planner interface {
+	Plan(ctx context.Context, e deliveries.Event, targets []deliveries.Target, now time.Time) (added int, err error)
+	DropBodies(ctx context.Context, accountID, resourceID string, now time.Time) error
+	Hasten(ctx context.Context, target string, now time.Time) error
+}
+
+// Subscriber turns public events into deliveries.
+type Subscriber struct {
+	Events  Events
+	History History
+	Plans   Planner
+	// Render returns an event as JSON, as GET /v1/events shows it.
+	Render func(ctx context.Context, e public.Event) ([]byte, error)
+	// Wake tells the dispatcher of this process that deliveries are due.
+	Wake func()
+	Now  func() time.Time
+	Log  *slog.Logger
+}
+
+// Handle plans the deliveries of one event of the log. It may be repeated.
+func (s *Subscriber) Handle(ctx context.Context, r eventstore.Recorded) error {
+	switch e := r.Event.(type) {
+	case video.Deleted:
+		defer s.Wake()
+		return s.Plans.DropBodies(ctx, r.Meta.AccountID, e.VideoID, s.Now())
+	case webhook.Deleted:
+		defer s.Wake()
+		return s.Plans.Hasten(ctx, e.EndpointID, s.Now())
+	}
+	e, targets, err := pairs(ctx, s.Events, s.History, r)
+	// A replay may deliver events again whose deliveries were removed.
+	if err != nil || len(targets) == 0 || s.Now().Sub(e.At) > deliveries.Retention {
+		return err
+	}
+	body, err := s.Render(ctx, e)
+	if err == nil {
+		body, err = truncate(body, maxBody)
+	}
+	if err != nil {
+		return fmt.Errorf("render event %s: %w", e.ID, err)
+	}
+	added, err := s.Plans.Plan(ctx, deliveries.Event{
+		ID: e.ID, Type: string(e.Type), AccountID: r.Meta.AccountID, Livemode: e.Livemode, ResourceID: r.Stream.ID,
+		Position: r.Position, At: e.At, Body: body,
+	}, targets, s.Now())
+	if added > 0 {
+		s.Wake()
+	}
+	return err
+}
+
+// pairs returns the public form of an event of the log and the targets that it must be delivered to.
+// There are none for an event that is not public.
+func pairs(ctx context.Context, events Events, history History, r eventstore.Recorded) (public.Event, []deliveries.Target, error) {
+	if _, ok := public.ID(r); !ok {
+		return public.Event{}, nil, nil
+	}
+	e, ok, err := events.Of(ctx, r)
+	if err != nil || !ok {
+		return e, nil, err
+	}
+	recorded, err := history.LoadAll(ctx, fold.Webhook.Stream(r.Meta.AccountID))
+	if err != nil {
+		return e, nil, fmt.Errorf("the endpoints of %s: %w", r.Meta.AccountID, err)
+	}
+	at, _ := slices.BinarySearchFunc(recorded, r.Position, func(x eventstore.Recorded, position int64) int {
+		return int(min(max(x.Position-position, -1), 1))
+	})
+	endpoints, err := fold.Webhook.Fold(webhook.State{}, recorded[:at]...)
+	if err != nil {
+		return e, nil, fmt.Errorf("the endpoints of %s: %w", r.Meta.AccountID, err)
+	}
+	return e, targetsOf(e, r.Meta.AccountID, endpoints), nil
+}
+
+// targetsOf returns the targets of an event, given the endpoints at its position. Disabled endpoints
+// are among them: their deliveries end as dead.
+func targetsOf(e public.Event, accountID string, endpoints webhook.State) []deliveries.Target {
+	var targets []deliveries.Target
+	add := func(key, url string) {
+		targets = append(targets, deliveries.Target{Key: key, DeliveryID: webhook.DeliveryID(e.At, e.ID, key), URL: url})
+	}
+	for _, to := range endpoints.Matching(string(e.Type), e.Livemode) {
+		add(to.ID, "")
+	}
+	if e.Analysis == nil || e.Analysis.Webhook == nil {
+		return targets
+	}
+	override := e.Analysis.Webhook
+	if len(override.Events) > 0 && !slices.Contains(override.Events, string(e.Type)) {
+		return targets
+	}
+	if to, err := url.Parse(override.URL); err == nil { // it was checked when the analysis was created
+		add(webhook.OverrideTarget(accountID, to), override.URL)
+	}
+	return targets
+}
