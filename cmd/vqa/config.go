@@ -61,8 +61,10 @@ type config struct {
 	Artifacts bool `group:"Artifacts and demos" env:"VQA_ARTIFACTS" envDefault:"true" help:"Whether each answer gets an annotated video and a contact sheet. They take about 0.2 s of one CPU core per second of 720p video."`
 	Demo      bool `env:"VQA_DEMO" envDefault:"true" help:"Whether three demo videos with answered questions are listed at /v1/demo-videos."`
 
-	EgressAllow  []string `group:"Outbound requests" env:"VQA_EGRESS_ALLOW" format:"host:port, comma-separated" help:"Targets, matched exactly, that the server may fetch from although they are not on the public internet."`
+	EgressAllow  []string `group:"Outbound requests" env:"VQA_EGRESS_ALLOW" format:"host:port, comma-separated" help:"Targets, matched exactly, that the server may fetch from or send webhooks to although they are not on the public internet."`
 	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" format:"path of a PEM file" help:"Certificate authorities that are trusted for these targets."`
+
+	WebhookRetries []time.Duration `group:"Webhooks" env:"VQA_WEBHOOK_RETRIES" envDefault:"1m,5m,30m,2h,8h,24h" format:"durations, comma-separated" help:"Pauses between the attempts of a delivery: the first is the pause after the first attempt. Each varies by up to 20%. After the last attempt the delivery is dead."`
 
 	MinFreeSpace      terminal.ByteCount `group:"Storage" env:"VQA_MIN_FREE_SPACE" envDefault:"1GiB" help:"Free space on the disk of the object store below which uploads and fetches fail with capacity_exhausted."`
 	StoragePerAccount terminal.ByteCount `env:"VQA_STORAGE_PER_ACCOUNT" envDefault:"100GiB" help:"Bytes of video that an account may store, open uploads included; 0 means no quota. Beyond it, requests fail with quota_exceeded."`
@@ -146,6 +148,11 @@ func (c config) check() error {
 	} {
 		if d <= 0 {
 			return wrongValue(name, d, "must be greater than 0")
+		}
+	}
+	for _, d := range c.WebhookRetries {
+		if d <= 0 {
+			return wrongValue("VQA_WEBHOOK_RETRIES", d, "must have durations greater than 0")
 		}
 	}
 	if c.QuotaSecondsPerMonth < 0 {

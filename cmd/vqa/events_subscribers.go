@@ -13,10 +13,11 @@ import (
 	"vqa/eventstore/feed"
 	"vqa/eventstore/node"
 	"vqa/handlers/react"
+	"vqa/handlers/webhook"
 )
 
 // subscriberNames returns the subscribers of this program.
-func subscriberNames() []string { return []string{react.Group} }
+func subscriberNames() []string { return []string{react.Group, webhook.Group} }
 
 // shownSubscribers is the output of vqa events subscribers.
 type shownSubscribers struct {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -232,13 +233,17 @@ func (b toolbench) subscribe(handle feed.Handler) {
 	})
 }
 
-// subscriber waits until ok is true for the only subscriber.
+// subscriber waits until ok is true for the subscriber jobs.
 func (b toolbench) subscriber(ok func(feed.Subscriber) bool) {
 	b.Helper()
 	require.Eventually(b, func() bool {
 		var s shownSubscribers
 		out, _, err := b.run("events", "subscribers", "--json")
-		return err == nil && json.Unmarshal([]byte(out), &s) == nil && len(s.Subscribers) == 1 && ok(s.Subscribers[0])
+		if err != nil || json.Unmarshal([]byte(out), &s) != nil {
+			return false
+		}
+		at := slices.IndexFunc(s.Subscribers, func(x feed.Subscriber) bool { return x.Name == "jobs" })
+		return at >= 0 && ok(s.Subscribers[at])
 	}, time.Minute, 5*time.Millisecond)
 }
 

@@ -19,8 +19,8 @@ const housekeepingEvery = time.Hour
 const sweepRows = 1000
 
 // keepHouse deletes data that is out of use: uploads that were never completed, expired receipts of
-// idempotent requests, expired locks, rate windows without requests, the progress of ended analyses, and
-// old replays and certificates.
+// idempotent requests, expired locks, rate windows without requests, the progress of ended analyses, old
+// replays and certificates, and deliveries of webhooks after 35 days.
 func (s *server) keepHouse(ctx context.Context) {
 	ticker := time.NewTicker(housekeepingEvery)
 	defer ticker.Stop()
@@ -42,6 +42,11 @@ func (s *server) keepHouse(ctx context.Context) {
 		s.sweep(ctx, "old certificates", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
 			return projections.DeleteOldCertificates(ctx, s.pool, limit)
 		})
+		if dropped, err := s.deliveries.KeepPartitions(ctx, s.clock.Now()); err != nil && ctx.Err() == nil {
+			s.log.Error("could not keep the partitions of deliveries", "error", err)
+		} else if dropped > 0 {
+			s.log.Info("removed old deliveries", "tables", dropped)
+		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():

@@ -2,7 +2,9 @@ package main
 
 import (
 	"crypto/ed25519"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -89,4 +91,12 @@ func keyFile(dir, name string) ([]byte, error) {
 		return nil, err
 	}
 	return key, nil
+}
+
+// derivedKey derives a key for one purpose from the secret key of the installation, so that no key
+// has two purposes.
+func derivedKey(key []byte, purpose string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(purpose))
+	return mac.Sum(nil)
 }

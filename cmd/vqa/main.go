@@ -47,7 +47,7 @@ func rootCommand() *cobra.Command {
 		},
 	}
 	root.AddCommand(serveCommand(), askCommand(), keysCommand(), creditsCommand(), incidentsCommand(), ledgerCommand(), projectionsCommand(),
-		eventsCommand(), showCommand(), whyCommand(), nodesCommand(),
+		eventsCommand(), webhooksCommand(), showCommand(), whyCommand(), nodesCommand(),
 		migrateCommand(), configCommand(), doctorCommand(), evalCommand(), versionCommand())
 	return root
 }

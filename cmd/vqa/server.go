@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,7 +38,9 @@ import (
 	"vqa/handlers/objects"
 	"vqa/handlers/react"
 	"vqa/handlers/survey"
+	"vqa/handlers/webhook"
 	"vqa/migrations"
+	"vqa/projections/deliveries"
 	"vqa/projections/public"
 	"vqa/projections/resources"
 )
@@ -75,12 +75,13 @@ type server struct {
 	jobs       *jobs.Client
 	feed       *feed.Feed
 	// writers watches for transactions that block the readers of the log.
-	writers    *postgres.WriterWatch
-	alarms     *alarmWatch
-	presence   *node.Presence
-	sweeper    *jobs.Sweeper
-	orphans    *jobs.Orphans
-	sealer     *jobs.Sealer
+	writers  *postgres.WriterWatch
+	alarms   *alarmWatch
+	presence *node.Presence
+	sweeper  *jobs.Sweeper
+	orphans  *jobs.Orphans
+	sealer   *jobs.Sealer
+	webhookParts
 	outages    *jobs.Outages
 	extraction *jobs.Extraction
 	temp       *healthProbe
@@ -132,9 +133,10 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if with.identities, err = c.identities(); err != nil {
 		return s, err
 	}
-	if with.sealer, err = webhookVault(c, key); err != nil {
+	if s.vault, err = webhookVault(c, key); err != nil {
 		return s, err
 	}
+	with.sealer = s.vault
 	if s.models, err = openModels(c, log); err != nil {
 		return s, err
 	}
@@ -151,8 +153,12 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if err := s.openJobs(ctx); err != nil {
 		return s, err
 	}
+	s.deliveries = deliveries.New(s.pool)
 	handler, err := s.handler(c, key)
 	if err != nil {
+		return s, err
+	}
+	if err := s.openWebhooks(ctx, handler.RenderEvent); err != nil {
 		return s, err
 	}
 	if err := s.openHTTP(ctx, c, handler); err != nil {
@@ -269,7 +275,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	}
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
-		Events:  public.NewReader(s.store),
+		Events: public.NewReader(s.store), Deliveries: s.deliveries,
 		Windows: s.windows, Creates: s.creates, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),
 		Rates:      edge.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
 		Vocabulary: s.vocabulary,
@@ -299,14 +305,6 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	})
 }
 
-// derivedKey derives a key for one purpose from the secret key of the installation, so that no key
-// has two purposes.
-func derivedKey(key []byte, purpose string) []byte {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(purpose))
-	return mac.Sum(nil)
-}
-
 // renderer opens the program that renders the API reference at /docs. It is required only when
 // VQA_REFERENCE_DIR is set.
 func (s *server) renderer(c config) (fs.FS, error) {
@@ -333,6 +331,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the feed", func() error { return s.feed.Run(working) })
 	s.work("the watch of open writers", func() error { s.writers.Run(working); return nil })
 	s.work("the reactor", func() error { return s.feed.Subscribe(working, react.Group, reactor.Handle) })
+	s.work("the planner of webhooks", func() error { return s.feed.Subscribe(working, webhook.Group, s.planner.Handle) })
 	s.work("presence", func() error { s.presence.Run(working); return nil })
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
 	s.work("the sweep of the object store", func() error { s.orphans.Run(working); return nil })

@@ -3,16 +3,20 @@ package main
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 )
 
-// startJobs works jobs while this node has a lease.
+// startJobs works jobs and delivers webhooks while this node has a lease.
 func (s *server) startJobs(ctx context.Context) {
 	ctx, s.endJobs = context.WithCancel(ctx)
 	s.jobsEnded = make(chan struct{})
 	go func() {
 		defer close(s.jobsEnded)
-		s.jobs.Run(ctx, s.presence)
+		var working sync.WaitGroup
+		working.Go(func() { s.jobs.Run(ctx, s.presence) })
+		working.Go(func() { s.dispatcher.Run(ctx, s.presence) })
+		working.Wait()
 	}()
 }
 

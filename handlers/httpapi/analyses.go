@@ -133,10 +133,23 @@ func createAnalysis(body api.CreateAnalysisRequest) (command.CreateAnalysis, err
 		c.Query = &q
 	}
 	c.Model, c.Metadata, c.ValidateOnly = given(body.Model), given(body.Metadata), given(body.ValidateOnly)
+	c.Webhook = override(body.Webhook)
 	if body.Options != nil {
 		c.Narrative = given(body.Options.Narrative)
 	}
 	return c, nil
+}
+
+// override returns the webhook override of a request, or nil.
+func override(w *api.WebhookOverride) *analysis.Webhook {
+	if w == nil {
+		return nil
+	}
+	out := &analysis.Webhook{URL: w.Url}
+	for _, t := range given(w.Events) {
+		out.Events = append(out.Events, string(t))
+	}
+	return out
 }
 
 // given returns the value of an optional field, or its zero value.

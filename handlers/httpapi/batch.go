@@ -17,7 +17,7 @@ func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBa
 	body := *r.Body
 	c := command.CreateBatch{
 		VideoID: body.VideoId, Prompts: body.Prompts, Model: given(body.Model), Metadata: given(body.Metadata),
-		DiscountPct: s.Pricing.BatchDiscountPct, ValidateOnly: given(body.ValidateOnly),
+		DiscountPct: s.Pricing.BatchDiscountPct, ValidateOnly: given(body.ValidateOnly), Webhook: override(body.Webhook),
 	}
 	if body.Options != nil {
 		c.Narrative = given(body.Options.Narrative)

@@ -79,6 +79,18 @@ func (s *server) dropArtifacts(ctx context.Context, list []public.Event) error {
 	return err
 }
 
+// RenderEvent implements Handler.
+func (s *server) RenderEvent(ctx context.Context, e public.Event) ([]byte, error) {
+	if err := s.dropArtifacts(ctx, []public.Event{e}); err != nil {
+		return nil, err
+	}
+	out, err := s.renderEvent(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
+}
+
 // renderEvent renders an event. Its data is the resource right after the event, with URLs
 // signed now.
 func (s *server) renderEvent(ctx context.Context, e public.Event) (api.Event, error) {

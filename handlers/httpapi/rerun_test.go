@@ -12,6 +12,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
+	"vqa/eventstore/fold"
 	"vqa/handlers/intake/fixture"
 )
 
@@ -115,23 +116,39 @@ func TestParse(t *testing.T) {
 	w.refused(c.do(http.MethodPost, "/v1/analyses", fmt.Sprintf(`{"video_id": %q, "prompt": "…"}`, videoID)), 422, fault.ParseFailed, "prompt")
 }
 
-// TestWebhookOverrideIsRefused: the service does not deliver webhooks yet.
-func TestWebhookOverrideIsRefused(t *testing.T) {
+// TestWebhookOverride accepts a public https URL and never shows it.
+func TestWebhookOverride(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(100)
 	videoID := c.ready()
-	for _, webhook := range []string{`{"url": "https://hooks.example.com/x?token=secret"}`, `{}`, `"https://hooks.example.com"`, `{"url": "http://127.0.0.1/"}`} {
-		for path, question := range map[string]string{
-			"/v1/analyses": `"prompt": "Is there a dog?"`, "/v1/analyses/batch": `"prompts": ["Is there a dog?", "Is there a cat?"]`,
-		} {
-			got := c.do(http.MethodPost, path, fmt.Sprintf(`{"video_id": %q, %s, "webhook": %s}`, videoID, question, webhook))
-			w.refused(got, 400, fault.ValidationFailed, "webhook")
-			require.Contains(t, got.at("error.message"), "not supported yet")
-			require.NotContains(t, w.logged.String(), "token=secret")
-		}
+	questions := map[string]string{
+		"/v1/analyses": `"prompt": "Is there a dog?"`, "/v1/analyses/batch": `"prompts": ["Is there a dog?", "Is there a cat?"]`,
 	}
-	require.Empty(t, c.do(http.MethodGet, "/v1/analyses", "").items())
+	for path, question := range questions {
+		ask := func(webhook string) response {
+			return c.do(http.MethodPost, path, fmt.Sprintf(`{"video_id": %q, %s, "webhook": %s}`, videoID, question, webhook))
+		}
+		for _, forbidden := range []string{"http://hooks.example.com/", "https://127.0.0.1/", "https://localhost/x?token=secret"} {
+			w.refused(ask(fmt.Sprintf(`{"url": %q}`, forbidden)), 400, fault.URLForbidden, "webhook.url")
+		}
+		for _, malformed := range []string{`{}`, `"https://hooks.example.com"`, `{"url": "https://hooks.example.com", "events": ["video.lost"]}`, `{"url": ""}`} {
+			w.refused(ask(malformed), 400, fault.ValidationFailed, "")
+		}
+		got := ask(`{"url": "https://hooks.example.com/x?token=secret", "events": ["analysis.completed"]}`)
+		require.Equal(t, 202, got.StatusCode, string(got.raw))
+		require.NotContains(t, string(got.raw), "hooks.example.com")
+	}
+	require.NotContains(t, w.logged.String(), "token=secret")
+	list := c.do(http.MethodGet, "/v1/analyses", "")
+	require.Len(t, list.items(), 3)
+	require.NotContains(t, string(list.raw), "hooks.example.com")
+	for _, item := range list.items() {
+		recorded, err := w.service.Store.LoadAll(t.Context(), fold.Analysis.Stream(item["id"].(string)))
+		require.NoError(t, err)
+		require.Equal(t, &analysis.Webhook{URL: "https://hooks.example.com/x?token=secret", Events: []string{"analysis.completed"}},
+			recorded[0].Event.(analysis.Created).Webhook)
+	}
 }
 
 func TestUsageMeters(t *testing.T) {

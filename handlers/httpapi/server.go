@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"vqa/domain/query"
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/httpapi/pages"
+	"vqa/projections/public"
 )
 
 //go:embed openapi.yaml
@@ -42,6 +44,15 @@ type Handler interface {
 	http.Handler
 	// Refuse returns the response to a request that net/http refused (wire.Options).
 	Refuse(client net.Addr, status int, reason string) []byte
+	// RenderEvent returns an event as GET /v1/events shows it, with URLs signed now. Webhooks send
+	// these bytes.
+	RenderEvent(ctx context.Context, e public.Event) ([]byte, error)
+}
+
+// handler is the edge with its operations.
+type handler struct {
+	*edge.Edge
+	*server
 }
 
 // New returns the whole HTTP interface. It fails if an option is missing or if the edge
@@ -59,7 +70,11 @@ func New(o Options) (Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return edge.New(o.edge(c, s, deprecated(s.changes, o.PublicURL)))
+	e, err := edge.New(o.edge(c, s, deprecated(s.changes, o.PublicURL)))
+	if err != nil {
+		return nil, err
+	}
+	return handler{e, s}, nil
 }
 
 func newServer(o Options, c *edge.Contract) (*server, error) {

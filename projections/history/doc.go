@@ -9,8 +9,8 @@
 // caused and the events that a job reported. Each credit event has its ledger entry.
 //
 // The log has no index for chains. The search starts in the streams of the id. It continues
-// in the streams of the video_, an_ and acct_ ids in the payloads found so far, and at nearby
-// positions. An id that names no stream, such as that of a request, is searched in the log
+// in the streams of the video_, an_ and acct_ ids in the payloads found so far, in those of the
+// webhook deliveries of the events found so far, and at nearby positions. An id that names no stream, such as that of a request, is searched in the log
 // page by page, from the newest page on.
 //
 // # Guarantees

@@ -117,13 +117,18 @@ func (r *Reader) gather(ctx context.Context, of string, seeds []postgres.Stored)
 	searched := map[string]bool{}
 	for range maxHops {
 		all := inOrder(found)
-		var streams []string
+		names, err := r.outcomeStreams(ctx, all)
+		if err != nil {
+			return nil, err
+		}
 		for _, e := range all {
-			for _, name := range append(mentionedStreams(e), e.Stream) {
-				if !searched[name] {
-					searched[name] = true
-					streams = append(streams, name)
-				}
+			names = append(append(names, mentionedStreams(e)...), e.Stream)
+		}
+		var streams []string
+		for _, name := range names {
+			if !searched[name] {
+				searched[name] = true
+				streams = append(streams, name)
 			}
 		}
 		if len(streams) == 0 {

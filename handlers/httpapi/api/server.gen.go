@@ -1948,8 +1948,9 @@ type CreateAnalysisBatchRequest struct {
 	Prompts []string `json:"prompts"`
 
 	// ValidateOnly Only validate and estimate. Nothing is created.
-	ValidateOnly *bool  `json:"validate_only,omitempty"`
-	VideoId      string `json:"video_id"`
+	ValidateOnly *bool            `json:"validate_only,omitempty"`
+	VideoId      string           `json:"video_id"`
+	Webhook      *WebhookOverride `json:"webhook,omitempty"`
 }
 
 // CreateAnalysisRequest defines model for CreateAnalysisRequest.
@@ -1969,8 +1970,9 @@ type CreateAnalysisRequest struct {
 	Query json.RawMessage `json:"query,omitempty"`
 
 	// ValidateOnly Only validate and estimate. Nothing is created.
-	ValidateOnly *bool  `json:"validate_only,omitempty"`
-	VideoId      string `json:"video_id"`
+	ValidateOnly *bool            `json:"validate_only,omitempty"`
+	VideoId      string           `json:"video_id"`
+	Webhook      *WebhookOverride `json:"webhook,omitempty"`
 }
 
 // CreateApiKeyRequest defines model for CreateApiKeyRequest.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +17,7 @@ const maxPrompt = 2000
 // checkCreateAnalysis applies the rules of docs/contract.md#create-analysis, with the
 // specific codes for a prompt and a query.
 func (e *Edge) checkCreateAnalysis(body map[string]any, v *verdict) {
-	checkWebhook(body, v)
+	e.checkOverride(body, v)
 	prompt, hasPrompt := body["prompt"]
 	tree, hasQuery := body["query"]
 	switch {
@@ -36,7 +35,7 @@ func (e *Edge) checkCreateAnalysis(body map[string]any, v *verdict) {
 
 // checkCreateBatch applies the rules of docs/contract.md#batches to each prompt.
 func (e *Edge) checkCreateBatch(body map[string]any, v *verdict) {
-	checkWebhook(body, v)
+	e.checkOverride(body, v)
 	prompts, _ := body["prompts"].([]any)
 	for i, prompt := range prompts {
 		checkPrompt(fmt.Sprintf("prompts.%d", i), prompt, fault.PromptEmpty, v)
@@ -68,12 +67,10 @@ func checkPrompt(param string, prompt any, empty fault.Code, v *verdict) {
 	}
 }
 
-// checkWebhook refuses the webhook of an analysis or a batch. The service does not deliver
-// webhooks yet, so a caller who relies on one would wait forever.
-func checkWebhook(body map[string]any, v *verdict) {
-	if _, given := body["webhook"]; given {
-		v.violations = slices.DeleteFunc(v.violations, func(o fault.Violation) bool { return o.Param == "webhook" })
-		v.add("webhook", fault.UnknownField, "is not supported yet: the service does not deliver webhooks. Leave the field out, and poll the analysis or stream its events.")
+// checkOverride refuses a webhook override whose URL the service may not call.
+func (e *Edge) checkOverride(body map[string]any, v *verdict) {
+	if override, given := body["webhook"].(map[string]any); given {
+		e.checkTarget("webhook.url", override["url"], v)
 	}
 }
 

@@ -1953,8 +1953,7 @@ export interface components {
              * @default false
              */
             validate_only?: boolean | null;
-            /** @description Reserved for a webhook of this request. Webhooks are not delivered yet, so a value is refused with `validation_failed`. */
-            webhook?: null;
+            webhook?: components["schemas"]["WebhookOverride"] | null;
         } & ({
             prompt: string;
             query?: null;
@@ -2206,8 +2205,7 @@ export interface components {
              * @default false
              */
             validate_only?: boolean | null;
-            /** @description Reserved for a webhook of this request. Webhooks are not delivered yet, so a value is refused with `validation_failed`. */
-            webhook?: null;
+            webhook?: components["schemas"]["WebhookOverride"] | null;
         };
         BatchPricing: {
             full_price_prompts: number;
