@@ -34,3 +34,12 @@ func (s *Service) EndDelivery(ctx context.Context, e Ending) error {
 		return err
 	})
 }
+
+// RequeueDelivery makes a failed or dead delivery be attempted again at once. The caller has
+// found the delivery among its own. Error: resource_conflict for one that was delivered.
+func (s *Service) RequeueDelivery(ctx context.Context, caller Caller, key webhook.DeliveryKey) error {
+	return s.Pipeline.do(ctx, caller.intent(webhookDeliveries.Stream(key.DeliveryID)), func(ss *session) error {
+		_, err := webhookDeliveries.record(ss, key.DeliveryID, webhook.Requeue{DeliveryKey: key})
+		return err
+	})
+}

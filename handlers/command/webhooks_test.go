@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
+	"vqa/domain/id"
 	"vqa/domain/webhook"
 	"vqa/eventstore/fold"
 )
 
 var hookSettings = webhook.Settings{URL: "https://example.com/hook", Events: []string{"video.ready"}}
 
-// webhookFlow records at least one event of every type about webhook endpoints.
+// webhookFlow records at least one event of every type about webhook endpoints and deliveries.
 func webhookFlow(t *testing.T, w *world, caller Caller) {
 	t.Helper()
 	ctx := t.Context()
@@ -31,6 +32,14 @@ func webhookFlow(t *testing.T, w *world, caller Caller) {
 	ok(w.EnableWebhookEndpoint(ctx, caller, made.ID))
 	require.NoError(t, w.FailWebhookEndpoint(ctx, Cause{}, made.Endpoint))
 	require.NoError(t, w.DeleteWebhookEndpoint(ctx, caller, made.ID))
+
+	key := webhook.DeliveryKey{DeliveryID: w.IDs.New(id.Delivery), AccountID: caller.AccountID, EventID: "evt_1", Target: made.ID}
+	require.NoError(t, w.EndDelivery(ctx, Ending{DeliveryKey: key, Reason: webhook.RetriesExhausted, Attempt: 7}))
+	require.NoError(t, w.RequeueDelivery(ctx, caller, key))
+	delivered := Ending{DeliveryKey: key, Attempt: 8, Status: 204}
+	require.NoError(t, w.EndDelivery(ctx, delivered))
+	require.NoError(t, w.EndDelivery(ctx, delivered), "an outcome may be recorded again")
+	require.Equal(t, fault.ResourceConflict, fault.Of(w.RequeueDelivery(ctx, caller, key)).Code)
 }
 
 func TestCreateWebhookEndpoint(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 const (
 	postConnect = 3 * time.Second // DNS and TCP
 	postTLS     = 3 * time.Second
-	postTotal   = 10 * time.Second // docs/contract.md#webhook-delivery
+	postTotal   = 10 * time.Second // docs/contract.md#delivery-3
 	// postIdle is how long an unused connection stays open, postIdlePerHost how many of one host,
 	// and postIdleConns how many in all.
 	postIdle        = 30 * time.Second
