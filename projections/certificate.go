@@ -21,7 +21,7 @@ type Certificate struct {
 	// events between the two positions were compared one by one.
 	SwapPosition int64     `json:"swap_position,omitempty"`
 	At           time.Time `json:"at"`
-	// Equal is true when every live row equals the row rebuilt from the log.
+	// Equal is true when every live row equals the row rebuilt from the log, and no snapshot differs.
 	Equal bool `json:"equal"`
 	// Accepted is true when tables were swapped although they differed.
 	Accepted bool `json:"accepted"`
@@ -32,6 +32,8 @@ type Certificate struct {
 	UnreadableStreams int64        `json:"unreadable_streams,omitempty"`
 	Unreadable        []Unreadable `json:"unreadable,omitempty"`
 	Tables            []TableProof `json:"tables"`
+	// Snapshots is nil when the run did not compare the snapshots.
+	Snapshots *Snapshots `json:"snapshots,omitempty"`
 	// Events is the number of events folded.
 	Events          int64   `json:"events"`
 	DurationSeconds float64 `json:"duration_seconds"`

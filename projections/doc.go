@@ -36,6 +36,8 @@
 //
 //   - Differing rows are reported, and the tables are not swapped unless the caller accepts
 //     the differences.
+//   - Verify also names each snapshot of a stream that is not the fold of its events. It leaves
+//     out the snapshots of another release. Memory: 50 snapshots and the states of their streams.
 //   - The live tables stay whole when a run is interrupted. The next run continues with the
 //     remaining chunks. It starts from the beginning when the read models, their shapes or
 //     the definitions of the live tables have changed.

@@ -42,11 +42,13 @@ type Stage string
 
 // The stages, in their order.
 const (
-	Folding    Stage = "folding"
-	Indexing   Stage = "indexing"
-	Comparing  Stage = "comparing"
-	CatchingUp Stage = "catching up"
-	Swapping   Stage = "swapping"
+	Folding   Stage = "folding"
+	Indexing  Stage = "indexing"
+	Comparing Stage = "comparing"
+	// Snapshotting compares the snapshots of streams. Only Verify does so.
+	Snapshotting Stage = "checking snapshots"
+	CatchingUp   Stage = "catching up"
+	Swapping     Stage = "swapping"
 )
 
 // Progress receives the progress of a stage: done of total events or tables.
@@ -66,17 +68,19 @@ func (r *Rebuilder) Rebuild(ctx context.Context, accept bool, names ...string) (
 	})
 }
 
-// Verify proves that the named read models, or all, equal the log. It rebuilds them like
-// Rebuild and changes nothing.
+// Verify proves that the named read models, or all, equal the log, and that the snapshots of their
+// streams are the folds of their events. It rebuilds the tables like Rebuild and changes nothing.
 func (r *Rebuilder) Verify(ctx context.Context, names ...string) (Certificate, error) {
 	return r.withLock(ctx, busyTimeout, func(conn *pgx.Conn) (Certificate, error) {
-		return r.run(ctx, conn, names, runOptions{})
+		return r.run(ctx, conn, names, runOptions{snapshots: true})
 	})
 }
 
 // runOptions says what a run does after the comparison.
 type runOptions struct {
 	swap, accept bool
+	// snapshots compares the snapshots too.
+	snapshots bool
 	// keep leaves the live rows of accounts with unreadable streams in place. Without it such streams
 	// prevent a swap.
 	keep bool
@@ -121,6 +125,13 @@ func (w *work) prove(ctx context.Context, o runOptions) (Certificate, error) {
 	if err != nil {
 		return c, fmt.Errorf("compare the tables: %w", err)
 	}
+	if o.snapshots {
+		if c.Snapshots, err = w.compareSnapshots(ctx); err != nil {
+			return c, fmt.Errorf("compare the snapshots: %w", err)
+		}
+		c.Equal = c.Equal && c.Snapshots.Differing == 0
+	}
+	c.Unreadable, c.UnreadableStreams = w.unreadable.examples(), w.unreadable.count()
 	if o.swap && (c.Equal || o.accept) {
 		if err := w.mayReplace(o); err != nil {
 			return c, err

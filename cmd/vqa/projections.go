@@ -45,10 +45,11 @@ func projectionsListCommand() *cobra.Command {
 func projectionsVerifyCommand() *cobra.Command {
 	return provingCommand(&cobra.Command{
 		Use:   "verify NAME|--all",
-		Short: "Prove that read models match the log",
+		Short: "Prove that read models and snapshots match the log",
 		Long: "Folds the log into shadow tables while the service runs, and compares every row with the live\n" +
-			"tables. It changes nothing. The exit status is 1 when a row differs, and when streams have events\n" +
-			"that this program cannot read.",
+			"tables. It also compares each snapshot of the same streams with the fold of its events. It changes\n" +
+			"nothing. The exit status is 1 when a row or a snapshot differs, and when streams have events that\n" +
+			"this program cannot read.",
 	}, (*projections.Rebuilder).Verify)
 }
 
@@ -79,7 +80,7 @@ func provingCommand(cmd *cobra.Command, prove func(r *projections.Rebuilder, ctx
 			bar := terminal.NewProgress(cmd.ErrOrStderr(), string(projections.Folding), "events")
 			r.Progress = func(stage projections.Stage, done, total int64) {
 				bar.Stage(string(stage))
-				if stage == projections.Folding {
+				if stage == projections.Folding || stage == projections.Snapshotting {
 					bar.Set(done, total)
 				}
 			}

@@ -46,6 +46,7 @@ func printCertificate(out io.Writer, c projections.Certificate, asJSON bool) err
 		})
 	}
 	t.Print(s)
+	printSnapshots(s, c.Snapshots)
 	printUnreadable(s, c)
 	printDifferences(s, c)
 	fmt.Fprintf(s, "\n  %s events in %.1f s, %s a second", terminal.Thousands(c.Events), c.DurationSeconds, terminal.Thousands(int64(c.EventsPerSecond)))
@@ -83,16 +84,42 @@ func printDifferences(s terminal.Screen, c projections.Certificate) {
 				continue
 			}
 			fmt.Fprintf(s, "\n  %s:", name)
-			for i, f := range d.Fields {
-				if i > 0 {
-					fmt.Fprint(s, ",")
-				}
-				fmt.Fprintf(s, " %s %s (log: %s)", f.Name, brief(f.Live), brief(f.Log))
-			}
+			printFields(s, d.Fields)
 		}
 		if len(p.Examples) > 0 {
 			fmt.Fprintln(s)
 		}
+	}
+}
+
+// printFields writes each differing value, and in parentheses the value from the log.
+func printFields(s terminal.Screen, fields []projections.FieldDifference) {
+	for i, f := range fields {
+		if i > 0 {
+			fmt.Fprint(s, ",")
+		}
+		fmt.Fprintf(s, " %s %s (log: %s)", f.Name, brief(f.Live), brief(f.Log))
+	}
+}
+
+// printSnapshots writes how many snapshots were compared, and names those that differ.
+func printSnapshots(s terminal.Screen, c *projections.Snapshots) {
+	if c == nil || c.Compared+c.OtherShape == 0 {
+		return
+	}
+	state := "equal"
+	if c.Differing > 0 {
+		state = s.Paint(terminal.BoldRed, terminal.Thousands(c.Differing)+" DIFFER")
+	}
+	fmt.Fprintf(s, "\n  %s snapshots of streams: %s", terminal.Thousands(c.Compared), state)
+	if c.OtherShape > 0 {
+		fmt.Fprintf(s, "; %s of another release, not compared and not used", terminal.Thousands(c.OtherShape))
+	}
+	fmt.Fprintln(s)
+	for _, d := range c.Examples {
+		fmt.Fprintf(s, "  %s at version %d:", d.Stream, d.Version)
+		printFields(s, d.Fields)
+		fmt.Fprintln(s)
 	}
 }
 

@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -55,6 +54,8 @@ type Aggregate interface {
 	FoldAny(state any, events ...eventstore.Recorded) (any, error)
 	// Snapshot returns the stored form of a state.
 	Snapshot(state any) ([]byte, error)
+	// SameShape reports whether a snapshot has the shape of this program, so that Restore uses it.
+	SameShape(snapshot []byte) bool
 }
 
 // Of is a category of streams whose events E fold to a state S.
@@ -110,7 +111,7 @@ func (c Of[S, E]) Fold(s S, events ...eventstore.Recorded) (S, error) {
 func (c Of[S, E]) Restore(h eventstore.History) (S, error) {
 	var s S
 	if h.Snapshot != nil {
-		if !bytes.HasPrefix(h.Snapshot, []byte(c.mark)) {
+		if !c.SameShape(h.Snapshot) {
 			return s, ErrOtherShape
 		}
 		if err := json.Unmarshal(h.Snapshot, &s); err != nil {

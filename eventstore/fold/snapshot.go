@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -31,6 +32,9 @@ func (c Of[S, E]) Snapshot(state any) ([]byte, error) {
 	}
 	return append(out, encoded[1:]...), nil
 }
+
+// SameShape implements Aggregate.
+func (c Of[S, E]) SameShape(snapshot []byte) bool { return bytes.HasPrefix(snapshot, []byte(c.mark)) }
 
 // shapeBytes is the length of the hash that identifies a shape.
 const shapeBytes = 8
