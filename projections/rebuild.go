@@ -45,10 +45,10 @@ const (
 	Folding   Stage = "folding"
 	Indexing  Stage = "indexing"
 	Comparing Stage = "comparing"
-	// Snapshotting compares the snapshots of streams. Only Verify does so.
-	Snapshotting Stage = "checking snapshots"
-	CatchingUp   Stage = "catching up"
-	Swapping     Stage = "swapping"
+	// VerifyingSnapshots compares the snapshots of streams. Only Verify does so.
+	VerifyingSnapshots Stage = "verifying snapshots"
+	CatchingUp         Stage = "catching up"
+	Swapping           Stage = "swapping"
 )
 
 // Progress receives the progress of a stage: done of total events or tables.

@@ -60,7 +60,7 @@ func (w *work) compareSnapshots(ctx context.Context) (*Snapshots, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.report(Snapshotting, 0, total)
+	w.report(VerifyingSnapshots, 0, total)
 	for after := ""; ; {
 		page, err := w.snapshotPage(ctx, after)
 		if err != nil || len(page) == 0 {
@@ -76,7 +76,7 @@ func (w *work) compareSnapshots(ctx context.Context) (*Snapshots, error) {
 				return nil, err
 			}
 		}
-		w.report(Snapshotting, done, total)
+		w.report(VerifyingSnapshots, done, total)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestAnAlteredSnapshotIsNamed(t *testing.T) {
 		r := w.rebuilder()
 		var done, total int64
 		r.Progress = func(stage projections.Stage, d, of int64) {
-			if stage == projections.Snapshotting {
+			if stage == projections.VerifyingSnapshots {
 				done, total = d, of
 			}
 		}

@@ -80,7 +80,7 @@ func provingCommand(cmd *cobra.Command, prove func(r *projections.Rebuilder, ctx
 			bar := terminal.NewProgress(cmd.ErrOrStderr(), string(projections.Folding), "events")
 			r.Progress = func(stage projections.Stage, done, total int64) {
 				bar.Stage(string(stage))
-				if stage == projections.Folding || stage == projections.Snapshotting {
+				if stage == projections.Folding || stage == projections.VerifyingSnapshots {
 					bar.Set(done, total)
 				}
 			}
