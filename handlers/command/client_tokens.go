@@ -67,7 +67,7 @@ func (s *Service) MintClientToken(ctx context.Context, caller Caller, c MintClie
 // idempotent. It returns the account's id.
 func (s *Service) SignIn(ctx context.Context, issuer, subject, requestID string) (string, error) {
 	accountID := account.OwnedID(issuer, subject)
-	caller := Caller{AccountID: accountID, RequestID: requestID}
+	caller := Caller{AccountID: accountID, Livemode: true, RequestID: requestID}
 	err := s.Pipeline.do(ctx, caller.intent(accounts.Stream(accountID)), func(ss *session) error {
 		_, err := accounts.record(ss, accountID, account.SignUp{AccountID: accountID, Owner: account.OwnerHash(issuer, subject)})
 		return err

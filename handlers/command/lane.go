@@ -2,6 +2,7 @@ package command
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,7 +11,8 @@ import (
 )
 
 const (
-	// laneDepth bounds the commands that wait in a lane.
+	// laneDepth bounds the commands that wait in a lane, without those of test mode. Test mode is never
+	// refused for capacity (docs/contract.md#limits), so the requests in service bound its commands.
 	laneDepth = 512
 	// groupMax bounds the commands of one append.
 	groupMax = 128
@@ -32,6 +34,8 @@ type lane struct {
 	waiting atomic.Int64
 
 	mu sync.Mutex
+	// live counts those that are not of test mode.
+	live int
 	// lines has the line of each account that has waiting commands.
 	lines map[string]*line
 	// turns has the same lines. The first one is next.
@@ -47,34 +51,31 @@ type lane struct {
 type line struct {
 	accountID string
 	tasks     []*task
+	// live counts the tasks that are not of test mode.
+	live int
 }
 
 func newLane(cacheSize int) *lane {
 	return &lane{cache: newCache(cacheSize), yieldLimit: maxYields, arrived: make(chan struct{}, 1), lines: map[string]*line{}}
 }
 
-// push adds a command to the line of its account. When the lane is full, the account with the
-// longest line loses its newest command. So an account is refused only when its own line is about
-// as long as the longest one, and a busy account never causes the refusal of a quiet one.
+// push adds a command to the line of its account. When the lane is full, the account with the most
+// live commands loses its newest one. So an account is refused only when it has about as many as
+// that one, and a busy account never causes the refusal of a quiet one.
 func (l *lane) push(t *task) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := l.lines[t.intent.accountID]
-	if l.waiting.Load() >= laneDepth {
+	if !t.intent.test && l.live >= laneDepth {
 		length := 0
 		if own != nil {
-			length = len(own.tasks)
+			length = own.live
 		}
 		longest := l.longest()
-		if length+1 >= len(longest.tasks) {
+		if length+1 >= longest.live {
 			return l.refusal(own)
 		}
-		newest := len(longest.tasks) - 1
-		if out := longest.tasks[newest]; out.claim() {
-			out.done <- l.refusal(longest)
-		}
-		longest.tasks = longest.tasks[:newest]
-		l.waiting.Add(-1)
+		l.displace(longest)
 	}
 	if own == nil {
 		own = &line{accountID: t.intent.accountID}
@@ -82,7 +83,7 @@ func (l *lane) push(t *task) error {
 		l.turns = append(l.turns, own)
 	}
 	own.tasks = append(own.tasks, t)
-	l.waiting.Add(1)
+	l.count(own, t, 1)
 	select {
 	case l.arrived <- struct{}{}:
 	default:
@@ -90,23 +91,47 @@ func (l *lane) push(t *task) error {
 	return nil
 }
 
-// longest returns the line with the most commands. The lane must have a line.
+// count adds n to the numbers of waiting commands that include a task.
+func (l *lane) count(of *line, t *task, n int) {
+	l.waiting.Add(int64(n))
+	if !t.intent.test {
+		of.live += n
+		l.live += n
+	}
+}
+
+// longest returns the line with the most live commands. The lane must have a line.
 func (l *lane) longest() *line {
 	longest := l.turns[0]
 	for _, one := range l.turns {
-		if len(one.tasks) > len(longest.tasks) {
+		if one.live > longest.live {
 			longest = one
 		}
 	}
 	return longest
 }
 
-// refusal is the error for a command that does not fit into a line. own is nil when the account has
-// no line. The caller may come back when the commands that wait now are done, at the speed of the
+// displace refuses the newest live command of a line with at least two.
+func (l *lane) displace(from *line) {
+	for i, t := range slices.Backward(from.tasks) {
+		if t.intent.test {
+			continue
+		}
+		if t.claim() {
+			t.done <- l.refusal(from)
+		}
+		from.tasks = slices.Delete(from.tasks, i, i+1)
+		l.count(from, t, -1)
+		return
+	}
+}
+
+// refusal is the error for a live command that does not fit into a line. own is nil when the account
+// has no line. The caller may come back when the commands that wait now are done, at the speed of the
 // previous group.
 func (l *lane) refusal(own *line) error {
 	groups, whose := 1+laneDepth/groupMax, ""
-	if own != nil {
+	if own != nil && own.live > 0 {
 		share := max(1, groupMax/len(l.turns))
 		groups, whose = 1+(len(own.tasks)+share-1)/share, " of this account"
 	}
@@ -131,7 +156,7 @@ func (l *lane) next() *task {
 	t := first.tasks[0]
 	first.tasks[0] = nil
 	first.tasks = first.tasks[1:]
-	l.waiting.Add(-1)
+	l.count(first, t, -1)
 	if len(first.tasks) > 0 {
 		l.turns = append(l.turns, first)
 	} else {
@@ -193,7 +218,7 @@ func (l *lane) finished(took time.Duration) {
 // refuseWaiting refuses the commands that waited behind a group for which the log did not
 // respond. They have already waited as long as that group.
 func (l *lane) refuseWaiting() {
-	for _, t := range l.take(laneDepth) {
+	for _, t := range l.take(int(l.waiting.Load())) {
 		t.done <- logSilent(nil)
 	}
 }

@@ -93,6 +93,31 @@ func TestQuietAccountJoinsTheNextGroup(t *testing.T) {
 	})
 }
 
+// TestAFullLaneTakesTestMode: commands of test mode are neither refused nor displaced. They take no
+// places of live commands.
+func TestAFullLaneTakesTestMode(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		ctx := context.Background()
+		tested := ofLane()
+		tested.test = true
+		waiting := []*verdict{b.begin(ctx, ofLane(), grantOf(1))}
+		for range 2 * laneDepth {
+			waiting = append(waiting, b.begin(ctx, tested, nothing))
+		}
+		for range laneDepth {
+			waiting = append(waiting, b.begin(ctx, ofLane(), grantOf(1)))
+		}
+		requireFault(t, b.begin(ctx, ofLane(), grantOf(1)).err, fault.CapacityExhausted)
+		waiting = append(waiting, b.begin(ctx, tested, nothing))
+		quiet := b.begin(ctx, b.neighbor(1), nothing)
+		b.open()
+		require.NoError(t, quiet.err)
+		require.Equal(t, map[string]int{"ok": 1 + 3*laneDepth, string(fault.CapacityExhausted): 1}, tally(errorsOf(waiting)))
+		require.NoError(t, waiting[len(waiting)-1].err)
+		require.Equal(t, int64(laneDepth), b.balance().PostedSeconds)
+	})
+}
+
 // TestManyAccountsFillALane: when every account has one waiting command, the lane refuses the next one.
 func TestManyAccountsFillALane(t *testing.T) {
 	inBubble(t, func(b *bench) {

@@ -36,6 +36,8 @@ type intent struct {
 	receipt *eventstore.Receipt
 	// dryRun means that the command is decided and appends nothing.
 	dryRun bool
+	// test means that the command is of test mode, which is never refused because a lane is full.
+	test bool
 }
 
 // Pipeline runs commands. Start Run before the first command.

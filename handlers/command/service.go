@@ -162,7 +162,7 @@ func (c Caller) actor() string { return cmp.Or(c.TokenID, c.KeyID, "session") }
 
 // intent prepares the pipeline for a caller's request.
 func (c Caller) intent(streams ...eventstore.StreamID) intent {
-	return intent{accountID: c.AccountID, meta: c.meta(), streams: streams, receipt: c.receipt()}
+	return intent{accountID: c.AccountID, meta: c.meta(), streams: streams, receipt: c.receipt(), test: !c.Livemode}
 }
 
 // receipt returns the receipt of the caller's request, or nil without an Idempotency-Key.

@@ -149,6 +149,9 @@ func TestAShedCreateRecordsNothing(t *testing.T) {
 	shed := live.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "again")
 	w.refused(shed, http.StatusServiceUnavailable, fault.CapacityExhausted, "")
 	require.Equal(t, "1", shed.Header.Get("Retry-After"))
+	// A preview is the same work.
+	w.refused(live.do(http.MethodPost, "/v1/analyses", body[:len(body)-1]+`, "validate_only": true}`),
+		http.StatusServiceUnavailable, fault.CapacityExhausted, "")
 	release()
 	<-blocked
 	require.Eventually(t, func() bool { return creates.Stats().Inside == 0 }, 30*time.Second, time.Millisecond)
