@@ -139,6 +139,7 @@ func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
 		ReindexerSchedule:    river.NeverSchedule(), // the service does not own River's indexes
 		SoftStopTimeout:      softStop,
 		Queues:               queues(o),
+		ErrorHandler:         unworked{c.runs},
 	}
 	if o.Now != nil {
 		config.Test.Time = riverTime(o.Now)

@@ -153,7 +153,7 @@ func (p *turnPilot) take(ctx context.Context, params *riverdriver.JobGetAvailabl
 func (p *turnPilot) waiting(ctx context.Context, now *time.Time, perAccount int) ([]waitingJob, error) {
 	rows, err := p.pool.Query(ctx, `
 		select id, analysis, account from (
-			select id, args->>'analysis_id' as analysis, args->>'account_id' as account,
+			select id, coalesce(args->>'analysis_id', '') as analysis, coalesce(args->>'account_id', '') as account,
 				row_number() over (partition by args->>'account_id' order by scheduled_at, id) as n
 			from river_job
 			where state = 'available' and queue = $1 and scheduled_at <= coalesce($2, now())) waiting

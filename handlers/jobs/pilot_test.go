@@ -170,6 +170,25 @@ func TestAJobWithoutAnOpenAnalysisEnds(t *testing.T) {
 	require.Equal(t, analysis.CanceledStatus, w.analysis(t, canceled).Status)
 }
 
+// TestAForeignJobKeepsNoSlot puts jobs into the queue that no worker gets: their arguments do not
+// decode, or their kind is unknown.
+func TestAForeignJobKeepsNoSlot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, idle := w.sweeper(t)
+	for _, alter := range []string{
+		`args = '{"analysis_id": 7}'`, `args = '{"analysis_id": "an_1", "account_id": "acct_1", "attempt": "no number"}'`, `kind = 'of another program'`,
+	} {
+		id := w.enqueue(t, idle, shortClip).AnalysisID
+		tag, err := w.pool.Exec(t.Context(), "update river_job set "+alter+" where args->>'analysis_id' = $1", id)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, tag.RowsAffected())
+	}
+	next := w.enqueue(t, idle, shortClip)
+	w.node(t, "node-1", 1, &gpufixture.Engine{Detections: seen})
+	w.awaitStatus(t, next, analysis.Status.Terminal)
+}
+
 // TestAFrozenNodeDoesNotStopTheQueue leaves the lock of the choice to a transaction that does
 // nothing more, as a node that freezes does. The database ends it.
 func TestAFrozenNodeDoesNotStopTheQueue(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"vqa/eventstore"
 )
@@ -86,6 +87,22 @@ func (r *runs) ended(ctx context.Context, job int64) {
 	if pilot != nil {
 		pilot.ended(ctx, job)
 	}
+}
+
+// unworked frees the slots of jobs that River ends without a worker, for example because their
+// arguments do not decode.
+type unworked struct{ runs *runs }
+
+// HandleError implements river.ErrorHandler.
+func (u unworked) HandleError(ctx context.Context, job *rivertype.JobRow, _ error) *river.ErrorHandlerResult {
+	u.runs.ended(ctx, job.ID)
+	return nil
+}
+
+// HandlePanic implements river.ErrorHandler.
+func (u unworked) HandlePanic(ctx context.Context, job *rivertype.JobRow, _ any, _ string) *river.ErrorHandlerResult {
+	u.runs.ended(ctx, job.ID)
+	return nil
 }
 
 // own reports whether this node works under a name.
