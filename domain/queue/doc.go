@@ -10,8 +10,11 @@
 // analysis that started last. So an account saves up no turns while it asks nothing.
 //
 // An analysis costs the length of its video. It costs a second when a stored survey answers
-// it, or when an earlier analysis of the same video runs or waits. A video of unknown length
-// counts as the mean of the others. The service's own analyses come last.
+// it, or when an earlier analysis of the same video runs or waits and its scan serves both. A scan
+// that started before a question about poses was asked looks for no joints, so that question costs
+// the length again: it examines each frame with people a second time. The samples around jumps and
+// falls are not counted; they are at most a quarter of the others, and 24 more. A video of unknown
+// length counts as the mean of the others. The service's own analyses come last.
 //
 // On nodes with two or more slots, one account never holds all slots of a node, and videos
 // longer than 30 s never hold all of them. The last slot stays free for a short video of

@@ -26,6 +26,10 @@ type Task struct {
 	// Subject names the video and the model. Tasks with one subject share a survey.
 	Subject string
 	Running bool
+	// StartedAt is the start of the work on a running task. It is the zero time for the others.
+	StartedAt time.Time
+	// Pose is true when the task needs the body joints of people.
+	Pose bool
 	// Background is true for an analysis of the service itself.
 	Background bool
 	// Seconds is the length of the video.

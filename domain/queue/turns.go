@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 )
 
 const (
@@ -44,13 +45,13 @@ func (t Turns) Line(tasks []Task) []Place {
 	if until == nil {
 		until = map[string]float64{}
 	}
-	scanned := map[string]bool{}
+	scans := map[string]scan{}
 	line := make([]Place, 0, len(tasks))
 	for _, task := range tasks {
 		cost := float64(answerCostS)
-		if !task.Surveyed && !scanned[task.Subject] {
+		if s, found := scans[task.Subject]; !task.Surveyed && !(found && s.serves(task)) {
 			cost = max(task.Seconds, answerCostS)
-			scanned[task.Subject] = true
+			scans[task.Subject] = scan{task.StartedAt, task.Pose || found && s.pose}
 		}
 		if task.Running {
 			continue
@@ -63,6 +64,19 @@ func (t Turns) Line(tasks []Task) []Place {
 		return cmp.Or(before(!a.Background, !b.Background), cmp.Compare(a.Tag, b.Tag), byCreation(a.Task, b.Task))
 	})
 	return line
+}
+
+// scan is the examination of a video for an earlier task.
+type scan struct {
+	// startedAt is the zero time when the scan has not started.
+	startedAt time.Time
+	pose      bool
+}
+
+// serves reports whether a scan also finds what another task needs. A scan looks for joints when its own
+// task needs them, or one that existed when the scan started.
+func (s scan) serves(t Task) bool {
+	return !t.Pose || s.pose || s.startedAt.IsZero() || t.CreatedAt.Before(s.startedAt)
 }
 
 // Start records that a task of the line starts. Background tasks take no turn.

@@ -49,6 +49,37 @@ func TestTheOrderOfTurns(t *testing.T) {
 	}
 }
 
+// TestTheCostOfAPose: a question about a pose costs the length again when the scan of its video started
+// before it was asked. That scan looks for no joints.
+func TestTheCostOfAPose(t *testing.T) {
+	t.Parallel()
+	const length = 90.0
+	task := func(id string, createdS int64, pose bool) Task {
+		return Task{ID: id, AccountID: "a", Subject: "video", Seconds: length, CreatedAt: time.Unix(createdS, 0), Pose: pose}
+	}
+	running := task("running", 1, false)
+	running.Running, running.StartedAt = true, time.Unix(5, 0)
+	withJoints := running
+	withJoints.Pose = true
+	for name, tt := range map[string]struct {
+		tasks []Task
+		want  []float64
+	}{
+		"asked before the scan":           {[]Task{running, task("x", 4, true)}, []float64{answerCostS}},
+		"asked after the start":           {[]Task{running, task("x", 6, true)}, []float64{length}},
+		"the next one shares its scan":    {[]Task{running, task("x", 6, true), task("y", 7, true)}, []float64{length, answerCostS}},
+		"without a pose":                  {[]Task{running, task("x", 6, false)}, []float64{answerCostS}},
+		"the running one asks for joints": {[]Task{withJoints, task("x", 6, true)}, []float64{answerCostS}},
+		"both wait":                       {[]Task{task("x", 1, false), task("y", 2, true)}, []float64{length, answerCostS}},
+	} {
+		var got []float64
+		for _, p := range (Turns{}).Line(tt.tasks) {
+			got = append(got, p.CostS)
+		}
+		require.Equal(t, tt.want, got, name)
+	}
+}
+
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	short, other, film := of("x", waits("a")), of("y", waits("b")), of("z", lengthy(waits("c")))

@@ -80,9 +80,13 @@ func unfinished(ctx context.Context, pool *pgxpool.Pool, ids []string) (openAnal
 	tasks := make([]queue.Task, len(all))
 	for i, p := range all {
 		subject := p.videoID + " " + p.model
+		started := time.Time{}
+		if p.startedAt != nil {
+			started = *p.startedAt
+		}
 		tasks[i] = queue.Task{
 			ID: p.id, AccountID: p.accountID, CreatedAt: p.createdAt, Subject: subject,
-			Running: p.status != string(analysis.Queued), Background: p.accountID == account.SystemID,
+			Running: p.status != string(analysis.Queued), StartedAt: started, Pose: query.NeedsPose(p.query), Background: p.accountID == account.SystemID,
 			Seconds: lengths[i], Done: float64(p.percent) / 100, Surveyed: surveyed[subject].Covers(p.query),
 		}
 	}
