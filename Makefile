@@ -118,7 +118,7 @@ soak: setup ## Simulate more histories of the command pipeline (5 min for SEEDS=
 	@go test -c -o .cache/simulation.test ./handlers/command
 	@cd handlers/command && exec $(CURDIR)/.cache/simulation.test -test.run '^TestSimulation$$' -test.timeout 0 -sim.soak=$(SEEDS)
 
-rolling: setup ## Replace the previous release by this one under load, and go back (3 min)
+rolling: setup ## Replace the previous release by this one under load, and go back (4 min)
 	go test ./cmd/vqa -count 1 -run '^TestRollingUpgrade$$' -timeout 20m -rolling.requests=$(REQUESTS)
 
 chaos: setup ## Break three nodes while customers use them (10 min; SECONDS=600 FAULT_SECONDS=30 SEED=0)
