@@ -150,6 +150,7 @@ func loseObjects(t *testing.T, s *service) {
 		return down.status == http.StatusServiceUnavailable
 	}))
 	require.Equal(t, "failed", down.text("error.details.checks.objects"), "%s", down.raw)
+	require.Equal(t, "failed", down.text("error.details.checks.storage"), "%s", down.raw)
 	require.Equal(t, "ok", down.text("error.details.checks.database"), "%s", down.raw)
 	require.Equal(t, http.StatusOK, c.call(t, http.MethodDelete, "/v1/videos/"+id, nil).status)
 	require.NoError(t, os.Rename(folder+".away", folder))

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"vqa/handlers/httpapi"
 	"vqa/projections"
 	"vqa/projections/resources"
 )
@@ -79,7 +81,7 @@ func (s *server) sweep(ctx context.Context, what string, remove func(ctx context
 // checkRoom returns an error when the disk of the object store is nearly full.
 func (s *server) checkRoom(context.Context) error {
 	if _, _, err := s.objects.Free(); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", httpapi.ErrUnchecked, err)
 	}
 	return s.objects.Room(0)
 }

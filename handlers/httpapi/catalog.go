@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -270,11 +272,13 @@ func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 		if errs[i] == nil {
 			continue
 		}
+		checks[h.Name] = "failed"
 		if h.Advisory {
-			checks[h.Name] = cmp.Or(h.Degraded, "low")
+			if !errors.Is(errs[i], ErrUnchecked) {
+				checks[h.Name] = cmp.Or(h.Degraded, "low")
+			}
 			continue
 		}
-		checks[h.Name] = "failed"
 		failed = append(failed, h.Name)
 		if first == nil {
 			first = h.asFault(ctx, errs[i])
@@ -284,11 +288,35 @@ func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 	if s.Alarms != nil {
 		alarms = append(alarms, s.Alarms()...)
 	}
+	s.readiness.note(ctx, s.Log, failed, errs)
 	if first == nil {
 		return api.GetReadiness200JSONResponse{Status: api.Ok, Checks: checks, Alarms: &alarms}, nil
 	}
+	edge.ExchangeOf(ctx).Probe = true
 	return nil, fault.New(first.Code, "The service is not ready: "+strings.Join(failed, ", ")+".").
 		WithDetail("checks", checks).WithDetail("alarms", alarms).WithCause(first)
+}
+
+// readiness is what the last probe of GET /readyz found.
+type readiness struct {
+	mu     sync.Mutex
+	failed []string
+}
+
+// note logs a change of the failed checks. Load balancers ask several times a second, so the requests
+// themselves are not logged.
+func (r *readiness) note(ctx context.Context, log *slog.Logger, failed []string, errs []error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Equal(failed, r.failed) || ctx.Err() != nil { // a client that left finds nothing
+		return
+	}
+	r.failed = failed
+	if len(failed) == 0 {
+		log.InfoContext(ctx, "the service is ready")
+		return
+	}
+	log.WarnContext(ctx, "the service is not ready", "failed", strings.Join(failed, ", "), "error", errors.Join(errs...))
 }
 
 // asFault returns a fault with status 503 for the failure of a check.

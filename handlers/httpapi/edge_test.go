@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 )
 
 func TestIdempotentCreates(t *testing.T) {
@@ -148,11 +150,46 @@ func TestADegradedPartLeavesTheNodeReady(t *testing.T) {
 	broken := func(context.Context) error { return errors.New("broken") }
 	w := open(t, func(o *httpapi.Options) {
 		o.Health = append(o.Health, httpapi.HealthCheck{Name: "storage", Check: broken, Advisory: true},
-			httpapi.HealthCheck{Name: "log", Check: broken, Advisory: true, Degraded: "degraded"})
+			httpapi.HealthCheck{Name: "log", Check: broken, Advisory: true, Degraded: "degraded"},
+			httpapi.HealthCheck{Name: "room", Advisory: true, Check: func(context.Context) error { return fmt.Errorf("%w: the disk is gone", httpapi.ErrUnchecked) }})
 	})
 	got := w.do(http.MethodGet, "/readyz", "")
 	require.Equal(t, http.StatusOK, got.StatusCode)
-	require.Equal(t, map[string]any{"database": "ok", "inference": "ok", "storage": "low", "log": "degraded"}, got.at("checks"))
+	require.Equal(t, map[string]any{"database": "ok", "inference": "ok", "storage": "low", "log": "degraded", "room": "failed"}, got.at("checks"))
+}
+
+// TestProbesOfANodeThatIsNotReady: the log has the changes of the state, and not each probe. A probe is
+// not an error of the service.
+func TestProbesOfANodeThatIsNotReady(t *testing.T) {
+	t.Parallel()
+	var gone atomic.Bool
+	var codes sync.Map
+	w := open(t, func(o *httpapi.Options) {
+		o.Health = append(o.Health, httpapi.HealthCheck{Name: "objects", Check: func(context.Context) error {
+			if gone.Load() {
+				return errors.New("the folder is missing")
+			}
+			return nil
+		}})
+		o.Answered = func(a edge.Answered) { codes.Store(a.Code, a.Status) }
+	})
+	logged := func(text string) int { return strings.Count(w.logged.String(), text) }
+	for range 3 {
+		gone.Store(true)
+		for range 3 {
+			w.refused(w.do(http.MethodGet, "/readyz", ""), 503, fault.CapacityExhausted, "")
+		}
+		gone.Store(false)
+		for range 3 {
+			require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/readyz", "").StatusCode)
+		}
+	}
+	require.Equal(t, 3, logged(`level=WARN msg="the service is not ready" failed=objects error="the folder is missing"`))
+	require.Equal(t, 3, logged(`level=INFO msg="the service is ready"`))
+	require.Zero(t, logged("request failed"))
+	require.Zero(t, logged("level=INFO msg=request"))
+	_, counted := codes.Load(fault.CapacityExhausted)
+	require.False(t, counted)
 }
 
 func TestReadinessNamesAlarms(t *testing.T) {

@@ -113,9 +113,13 @@ type HealthCheck struct {
 	// Advisory reports a failing check by the word Degraded and leaves the service ready. The
 	// node still answers requests that do not depend on it.
 	Advisory bool
-	// Degraded is the word for a failing advisory check. The default is "low".
+	// Degraded is the word for a failing advisory check. The default is "low". A check that could
+	// not be made (ErrUnchecked) is "failed".
 	Degraded string
 }
+
+// ErrUnchecked is in the error of an advisory check that could not be made.
+var ErrUnchecked = errors.New("the check could not be made")
 
 // Options configure the HTTP interface. A field is required unless its comment names a
 // default. The clock, the ids, the catalog and the answers of the fixture come from Service.

@@ -30,6 +30,7 @@ type server struct {
 	fixtureDurationS float64
 	fixtureQuery     query.Query
 	streams          openStreams
+	readiness        readiness
 	// changes are the changelog, newest first.
 	changes []change
 	pages   *pages.Pages

@@ -271,8 +271,8 @@ func (e *Edge) recover(x *Exchange, r *http.Request) {
 	WriteError(x.response, r, fmt.Errorf("panic: %v", v))
 }
 
-// log writes one line for each request. A successful read is logged at debug level, because
-// clients that poll an analysis send several a second. A logged path may contain ids, but
+// log writes one line for each request. A successful read and a probe are logged at debug level,
+// because clients send several a second. A logged path may contain ids, but
 // never a secret. The query string is left out, because it may contain a signature.
 func (e *Edge) log(x *Exchange, r *http.Request, start time.Time) {
 	name := ""
@@ -285,7 +285,7 @@ func (e *Edge) log(x *Exchange, r *http.Request, start time.Time) {
 		e.Answered(Answered{Operation: name, Status: x.response.status, Code: x.code, Took: took, Stream: stream})
 	}
 	level := slog.LevelInfo
-	if x.response.status < http.StatusBadRequest && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+	if x.Probe || x.response.status < http.StatusBadRequest && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		level = slog.LevelDebug
 	}
 	e.Log.LogAttrs(r.Context(), level, "request",

@@ -38,14 +38,16 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		f = fault.New(fault.InternalError, "").WithCause(err)
 	}
 	// A shed create is not logged here: writing the line would cost more than the refusal.
-	if entry.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) && !x.shed {
+	if entry.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) && !x.shed && !x.Probe {
 		level := slog.LevelError
 		if entry.Status == http.StatusServiceUnavailable {
 			level = slog.LevelWarn // a temporary state: the client is asked to try again
 		}
 		x.log.Log(r.Context(), level, "request failed", "request_id", x.RequestID, "code", string(f.Code), "error", cause(err))
 	}
-	x.code = f.Code
+	if !x.Probe {
+		x.code = f.Code
+	}
 	challenge(w.Header(), x, f)
 	writeEnvelope(w, entry.Status, f, x.RequestID)
 }

@@ -26,6 +26,9 @@ type Exchange struct {
 	// NothingStored is true if the request changed nothing, for instance with
 	// validate_only. Its response is not stored for its Idempotency-Key.
 	NothingStored bool
+	// Probe is true if an error response is the result of a probe of this node. It is neither
+	// logged nor counted as an error.
+	Probe bool
 	// Head is true for a HEAD request, which runs as GET. Request has the method GET.
 	Head    bool
 	Request *http.Request
