@@ -58,6 +58,9 @@ func TestNodesShareKeyAndStore(t *testing.T) {
 	require.Equal(t, "completed", asked.text("status"), "%s", asked.raw)
 	require.Equal(t, http.StatusOK, onA.call(t, http.MethodGet, "/v1/analyses/"+asked.text("id"), nil).status)
 
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(string(b.tool(t, "nodes", "list")), host+" "))
 	out, err := b.output(t, "nodes", "adopt", "--key")
 	require.Error(t, err)
 	require.Contains(t, out, "2 nodes run on this database")

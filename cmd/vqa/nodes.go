@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/id"
 	"vqa/eventstore/node"
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/objects"
@@ -34,7 +36,7 @@ func nodesListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the living nodes with the generation of their release",
+		Short: "List the living nodes with their machine and the generation of their release",
 		Long: `Lists the nodes whose lease lasts. The generation is the number of the newest migration of a release.
 Nodes of two generations run together only during a rolling upgrade.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,9 +48,9 @@ Nodes of two generations run together only during a rolling upgrade.`,
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{"generation": migrations.Generation(), "nodes": nodes})
 				}
-				t := terminal.Table{{"NAME", "GENERATION", "STARTED", "RENEWED"}}
+				t := terminal.Table{{"NAME", "HOST", "GENERATION", "STARTED", "RENEWED"}}
 				for _, n := range nodes {
-					t = append(t, []string{n.Name, strconv.FormatInt(n.Generation, 10), n.StartedAt.Format(time.DateTime), n.RenewedAt.Format(time.DateTime)})
+					t = append(t, []string{n.Name, n.Host, strconv.FormatInt(n.Generation, 10), n.StartedAt.Format(time.DateTime), n.RenewedAt.Format(time.DateTime)})
 				}
 				t.Print(terminal.NewScreen(cmd.OutOrStdout()))
 				return nil
@@ -148,12 +150,34 @@ func (c config) openObjects(ctx context.Context, key []byte, log *slog.Logger) (
 // objectsDir is the folder of the objects when VQA_BLOB_URL is not set.
 func (c config) objectsDir() string { return filepath.Join(c.DataDir, "objects") }
 
+// join makes this process a node, with a new name.
+func (s *server) join(ctx context.Context) (name string, err error) {
+	host, err := hostname()
+	if err != nil {
+		return "", err
+	}
+	name = id.NewSource(s.clock.Now, rand.Reader).New("node")
+	if s.presence, err = node.Join(ctx, s.pool, name, host, migrations.Generation(), s.log); err != nil {
+		return "", err
+	}
+	s.log.Info("this process is a node", "node", name) // other nodes log this name as the worker of its work
+	return name, nil
+}
+
+func hostname() (string, error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("reading the name of this machine: %w", err)
+	}
+	return name, nil
+}
+
 // confirmInstallation returns an error when another secret key or another object store is recorded than
 // those of this node.
 func (s *server) confirmInstallation(ctx context.Context, key []byte) error {
-	host, err := os.Hostname()
+	host, err := hostname()
 	if err != nil {
-		return fmt.Errorf("reading the name of this machine: %w", err)
+		return err
 	}
 	err = node.Installation{Pool: s.pool, Key: key, Store: s.objects, By: "node on " + host}.Confirm(ctx)
 	if err != nil {

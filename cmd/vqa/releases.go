@@ -66,7 +66,9 @@ const undefinedColumn = "42703"
 
 // livingNode is a row of vqa nodes list.
 type livingNode struct {
-	Name       string    `json:"name"`
+	Name string `json:"name"`
+	// Host is the name of the machine. It is empty for a node of a release that does not record it.
+	Host       string    `json:"host"`
 	Generation int64     `json:"generation"`
 	StartedAt  time.Time `json:"started_at"`
 	RenewedAt  time.Time `json:"renewed_at"`
@@ -78,14 +80,14 @@ type querier interface {
 }
 
 func livingNodes(ctx context.Context, db querier) ([]livingNode, error) {
-	rows, err := db.Query(ctx, `select n.name, n.generation, n.started_at, n.renewed_at
+	rows, err := db.Query(ctx, `select n.name, n.host, n.generation, n.started_at, n.renewed_at
 		from living_nodes l join nodes n using (name) order by n.started_at, n.name`)
 	if err != nil {
 		return nil, fmt.Errorf("list the living nodes: %w", err)
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (livingNode, error) {
 		var n livingNode
-		err := row.Scan(&n.Name, &n.Generation, &n.StartedAt, &n.RenewedAt)
+		err := row.Scan(&n.Name, &n.Host, &n.Generation, &n.StartedAt, &n.RenewedAt)
 		n.StartedAt, n.RenewedAt = n.StartedAt.UTC(), n.RenewedAt.UTC()
 		return n, err
 	})

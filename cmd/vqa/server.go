@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +17,6 @@ import (
 	"vqa/domain/admission"
 	"vqa/domain/answer"
 	"vqa/domain/fault"
-	"vqa/domain/id"
 	"vqa/eventstore/feed"
 	"vqa/eventstore/node"
 	"vqa/eventstore/postgres"
@@ -39,7 +37,6 @@ import (
 	"vqa/handlers/react"
 	"vqa/handlers/survey"
 	"vqa/handlers/webhook"
-	"vqa/migrations"
 	"vqa/projections/deliveries"
 	"vqa/projections/public"
 	"vqa/projections/resources"
@@ -195,11 +192,10 @@ func probeSlots() int { return min(max(runtime.GOMAXPROCS(0), 2), 4) }
 
 // openJobs opens the jobs and the feed that starts them.
 func (s *server) openJobs(ctx context.Context) (err error) {
-	name := id.NewSource(s.clock.Now, rand.Reader).New("node")
-	if s.presence, err = node.Join(ctx, s.pool, name, migrations.Generation(), s.log); err != nil {
+	name, err := s.join(ctx)
+	if err != nil {
 		return err
 	}
-	s.log.Info("this process is a node", "node", name) // other nodes log this name as the worker of its work
 	s.creates = edge.NewCreates(admission.Default, s.log)
 	s.windows, s.locks = node.NewWindows(s.pool), node.NewLocks(s.pool, s.presence)
 	slots := s.config.AnalysisSlots

@@ -118,19 +118,25 @@ func (b branches) step(s *history.Step) string {
 }
 
 func (b branches) job(j history.Job) string {
-	how := terminal.Green
-	switch j.State {
+	how, state := terminal.Green, j.State
+	if j.Lost {
+		state = "lost"
+	}
+	switch state {
 	case "completed":
-	case "discarded", "cancelled", "retryable":
+	case "discarded", "cancelled", "retryable", "lost":
 		how = terminal.BoldRed
 	default:
 		how = terminal.BoldYellow
 	}
-	text := fmt.Sprintf("%s %s  %s  attempt %d", b.Paint(terminal.Bold, "job "+j.Kind), b.Paint(terminal.Dim, fmt.Sprintf("#%d", j.ID)), b.Paint(how, j.State), j.Attempt)
+	text := fmt.Sprintf("%s %s  %s  attempt %d", b.Paint(terminal.Bold, "job "+j.Kind), b.Paint(terminal.Dim, fmt.Sprintf("#%d", j.ID)), b.Paint(how, state), j.Attempt)
 	if j.AttemptedAt == nil {
 		return text
 	}
 	text += ", waited " + rough(max(0, j.AttemptedAt.Sub(j.CreatedAt)))
+	if j.Lost {
+		text += ", " + terminal.Printable(j.Node) + " is dead"
+	}
 	if j.FinalizedAt != nil {
 		text += ", ran " + rough(max(0, j.FinalizedAt.Sub(*j.AttemptedAt)))
 	}

@@ -19,6 +19,8 @@ import (
 type Presence struct {
 	pool *pgxpool.Pool
 	node string
+	// host is the name of the machine, for people.
+	host string
 	// generation is that of the program (migrations.Generation).
 	generation int64
 	// holder tells this process from another one with the same name.
@@ -32,10 +34,10 @@ type Presence struct {
 	changed chan struct{} // closed when there is a new lease
 }
 
-// Join takes the lease of a node's name. It fails when a living node has the same name. Run renews
-// the lease.
-func Join(ctx context.Context, pool *pgxpool.Pool, node string, generation int64, log *slog.Logger) (*Presence, error) {
-	p := &Presence{pool: pool, node: node, generation: generation, holder: rand.Text(), log: log, changed: make(chan struct{})}
+// Join takes the lease of a node's name, on a machine named host. It fails when a living node has the
+// same name. Run renews the lease.
+func Join(ctx context.Context, pool *pgxpool.Pool, node, host string, generation int64, log *slog.Logger) (*Presence, error) {
+	p := &Presence{pool: pool, node: node, host: host, generation: generation, holder: rand.Text(), log: log, changed: make(chan struct{})}
 	if err := p.take(ctx, joinTimeout); err != nil {
 		p.disconnect()
 		return nil, fmt.Errorf("register this node as alive: %w", err)
@@ -91,11 +93,11 @@ const (
 	// lease again, because the answer to an earlier request may have been lost.
 	takeLeaseSQL = `
 with forgotten as (delete from nodes where lease_until < clock_timestamp() - $4::interval and name <> $1)
-insert into nodes (name, holder, epoch, started_at, renewed_at, lease_until, generation)
-values ($1, $2, 1, clock_timestamp(), clock_timestamp(), clock_timestamp() + $3::interval, $5)
+insert into nodes (name, holder, epoch, started_at, renewed_at, lease_until, generation, host)
+values ($1, $2, 1, clock_timestamp(), clock_timestamp(), clock_timestamp() + $3::interval, $5, $6)
 on conflict (name) do update set holder = excluded.holder, epoch = nodes.epoch + 1, started_at = excluded.started_at,
        renewed_at = excluded.renewed_at, lease_until = excluded.lease_until,
-       generation = excluded.generation
+       generation = excluded.generation, host = excluded.host
  where nodes.holder = excluded.holder or not exists (select from living_nodes l where l.name = nodes.name)
 returning epoch`
 	renewLeaseSQL = `
@@ -116,7 +118,7 @@ func (p *Presence) take(ctx context.Context, limit time.Duration) error {
 	}
 	sent := elapsed()
 	var epoch int64
-	err := p.conn.QueryRow(ctx, takeLeaseSQL, p.node, p.holder, leaseLength, forgetAfter, p.generation).Scan(&epoch)
+	err := p.conn.QueryRow(ctx, takeLeaseSQL, p.node, p.holder, leaseLength, forgetAfter, p.generation, p.host).Scan(&epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("another living node has the name %s", p.node)
 	}

@@ -23,7 +23,7 @@ const patience = time.Minute
 // enter starts a node. leave ends it cleanly.
 func enter(t *testing.T, pool *pgxpool.Pool, name string) (p *node.Presence, leave func()) {
 	t.Helper()
-	p, err := node.Join(t.Context(), pool, name, 1, slog.New(slog.DiscardHandler))
+	p, err := node.Join(t.Context(), pool, name, "host", 1, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var life sync.WaitGroup
@@ -69,7 +69,7 @@ func TestLivingNodes(t *testing.T) {
 	require.True(t, isAlive(t, first, "node_2"))
 	require.True(t, isAlive(t, first, "node_2@1"), "the incarnation of the only lease")
 	require.False(t, isAlive(t, first, "node_3"))
-	_, err = node.Join(t.Context(), pool, "node_2", 1, slog.New(slog.DiscardHandler))
+	_, err = node.Join(t.Context(), pool, "node_2", "host", 1, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "node_2", "two nodes cannot have the same name")
 
 	held := lease(t, second)

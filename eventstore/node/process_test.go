@@ -44,7 +44,7 @@ func runNode(url string) error {
 	if err != nil {
 		return err
 	}
-	p, err := node.Join(ctx, pool, "child", 1, slog.New(slog.DiscardHandler))
+	p, err := node.Join(ctx, pool, "child", "host", 1, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

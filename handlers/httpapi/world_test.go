@@ -231,7 +231,7 @@ var unbounded = admission.Policy{
 // joinNode joins a living node and returns its locks; leave lets it die.
 func joinNode(w *world, name string) (locks *node.Locks, leave func()) {
 	w.t.Helper()
-	present, err := node.Join(w.t.Context(), w.pool, name, 1, slog.New(slog.DiscardHandler))
+	present, err := node.Join(w.t.Context(), w.pool, name, "host", 1, slog.New(slog.DiscardHandler))
 	require.NoError(w.t, err)
 	living, die := context.WithCancel(context.Background())
 	var life sync.WaitGroup

@@ -51,7 +51,7 @@ func (s *studio) Discard(ctx context.Context, f video.File) error {
 func (w *world) demos(t *testing.T, engine gpu.Engine) (*jobs.Demos, *studio) {
 	t.Helper()
 	name := "node_" + w.caller.KeyID
-	presence, err := node.Join(t.Context(), w.pool, name, 1, w.log)
+	presence, err := node.Join(t.Context(), w.pool, name, "host", 1, w.log)
 	require.NoError(t, err)
 	client, err := jobs.New(jobs.Options{
 		Pool: w.pool, Analyses: 1, Analyzer: w.analyzer(engine), Objects: w.objects, Line: w.resources, Log: w.log,

@@ -52,7 +52,7 @@ func (w *world) node(t *testing.T, name string, slots int, engine gpu.Engine) *j
 		Fetcher: &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log},
 	})
 	require.NoError(t, err)
-	presence, err := node.Join(t.Context(), w.pool, name, 1, w.log)
+	presence, err := node.Join(t.Context(), w.pool, name, "host", 1, w.log)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup

@@ -48,7 +48,7 @@ func (w *world) sweeperOf(t *testing.T, z *jobs.Analyzer) (*jobs.Sweeper, *jobs.
 		Fetcher:  &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log},
 	})
 	require.NoError(t, err)
-	presence, err := node.Join(t.Context(), w.pool, aliveNode, 1, w.log)
+	presence, err := node.Join(t.Context(), w.pool, aliveNode, "host", 1, w.log)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup

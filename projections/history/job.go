@@ -19,6 +19,11 @@ type Job struct {
 	Queue       string     `json:"queue"`
 	CreatedAt   time.Time  `json:"created_at"`
 	AttemptedAt *time.Time `json:"attempted_at"`
+	// Node is the incarnation of the node that works or worked the job, or empty.
+	Node string `json:"node,omitempty"`
+	// Lost is true for a job in the state running whose node is dead: nothing works on it. River ends
+	// the row later.
+	Lost        bool       `json:"lost,omitempty"`
 	FinalizedAt *time.Time `json:"finalized_at"`
 	Errors      []JobError `json:"errors,omitempty"`
 
@@ -36,9 +41,10 @@ type JobError struct {
 // Each part of the union uses River's index of arguments.
 const jobsSQL = `
 select distinct on (j.id) j.id, j.kind, j.state::text, j.attempt, j.queue, j.created_at, j.attempted_at, j.finalized_at,
-       j.errors, j.args
+       j.errors, j.args, j.node, j.state = 'running' and not exists (select from living_nodes l where l.incarnation = j.node)
   from unnest($1::jsonb[]) as part
- cross join lateral (select * from river_job where args @> part offset 0) as j
+ cross join lateral (select *, coalesce(attempted_by[cardinality(attempted_by)], '') as node
+                       from river_job where args @> part offset 0) as j
  order by j.id limit $2`
 
 // jobs returns the jobs with a correlation, and those that remove one of the objects.
@@ -69,7 +75,7 @@ func (r *Reader) jobs(ctx context.Context, correlation string, objects []string)
 func scanJob(row pgx.CollectableRow) (Job, error) {
 	var j Job
 	var args []byte
-	if err := row.Scan(&j.ID, &j.Kind, &j.State, &j.Attempt, &j.Queue, &j.CreatedAt, &j.AttemptedAt, &j.FinalizedAt, &j.Errors, &args); err != nil {
+	if err := row.Scan(&j.ID, &j.Kind, &j.State, &j.Attempt, &j.Queue, &j.CreatedAt, &j.AttemptedAt, &j.FinalizedAt, &j.Errors, &args, &j.Node, &j.Lost); err != nil {
 		return j, err
 	}
 	var named struct {
