@@ -112,20 +112,26 @@ type remainder struct {
 	over  bool
 }
 
-// prepare decides which tasks scan their video and which wait for another task to do it.
+// prepare decides which tasks scan their video, and which wait for the scan of another task first.
 func prepare(tasks []Task) []remainder {
-	scans := map[string]int{}
+	type indexed struct {
+		scan
+		i int
+	}
+	scans := map[string]indexed{}
 	all := make([]remainder, len(tasks))
 	for i, t := range tasks {
-		first, scanned := scans[t.Subject]
-		switch {
-		case t.Surveyed:
-			all[i] = remainder{answerS: answerS, after: -1}
-		case scanned:
-			all[i] = remainder{answerS: answerS, after: first}
-		default:
-			scans[t.Subject] = i
-			all[i] = remainder{frames: t.Frames * (1 - t.Done), after: -1}
+		before, scanned := scans[t.Subject]
+		all[i] = remainder{answerS: answerS, after: -1}
+		if t.Surveyed {
+			continue
+		}
+		if scanned {
+			all[i].after = before.i
+		}
+		if !scanned || !before.serves(t) {
+			all[i].frames = t.Frames * (1 - t.Done)
+			scans[t.Subject] = indexed{scan{t.StartedAt, t.Pose || scanned && before.pose}, i}
 		}
 	}
 	return all
@@ -153,7 +159,7 @@ func (p *play) start(i int) {
 func (p *play) step() bool {
 	scanning := 0
 	for _, i := range p.active {
-		if p.all[i].frames > 0 {
+		if p.all[i].frames > 0 && !p.waits(i) {
 			scanning++
 		}
 	}
@@ -173,9 +179,10 @@ func (p *play) step() bool {
 		switch {
 		case left <= wait:
 			ended = append(ended, i)
+		case p.waits(i):
 		case t.frames > 0:
 			t.frames -= wait * pace
-		case !math.IsInf(left, 1):
+		default:
 			t.answerS -= wait
 		}
 	}
@@ -188,11 +195,17 @@ func (p *play) step() bool {
 	return true
 }
 
+// waits reports whether an active task waits for the scan of another one.
+func (p *play) waits(i int) bool {
+	after := p.all[i].after
+	return after >= 0 && !p.all[after].over
+}
+
 // left returns how many seconds an active task still takes at a pace in frames per second.
 func (p *play) left(i int, pace float64) float64 {
 	t := p.all[i]
 	switch {
-	case t.frames > 0 && pace <= 0, t.after >= 0 && !p.all[t.after].over:
+	case t.frames > 0 && pace <= 0, p.waits(i):
 		return math.Inf(1)
 	case t.frames > 0:
 		return t.frames / pace

@@ -46,6 +46,10 @@ func TestStarts(t *testing.T) {
 	never := math.Inf(1)
 	again := waits("a")
 	again.Surveyed = true
+	begun := runs("a", 0)
+	begun.StartedAt = time.Unix(0, 0)
+	posed := of("x", waits("a"))
+	posed.Pose = true
 	one := Fleet{Nodes: 1, Slots: 1, FramesPerS: 2}
 	for name, tt := range map[string]struct {
 		fleet Fleet
@@ -60,6 +64,8 @@ func TestStarts(t *testing.T) {
 		"nodes do not share":              {Fleet{2, 1, 2}, []Task{waits("a"), waits("b"), waits("c")}, []float64{0, 0, 5, 5}},
 		"one scan for all of a video":     {one, []Task{waits("a"), waits("a"), waits("a")}, []float64{0, 5, 5 + answerS, 5 + 2*answerS}},
 		"waiting for a scan takes a slot": {Fleet{1, 3, 2}, []Task{runs("a", 0), waits("a"), waits("b"), waits("c")}, []float64{0, 0, 10, 10}},
+		"joints after the scan":           {Fleet{1, 2, 2}, []Task{begun, posed, waits("b")}, []float64{0, 5, 15}},
+		"joints take a turn":              {Fleet{1, 3, 2}, []Task{begun, posed, posed, waits("b")}, []float64{0, 10, 0, 10}},
 		"a surveyed video":                {one, []Task{again, again}, []float64{0, answerS, 2 * answerS}},
 		"unknown speed":                   {Fleet{1, 1, 0}, []Task{waits("a"), waits("b")}, []float64{0, never, never}},
 		"surveyed, unknown speed":         {Fleet{1, 1, 0}, []Task{again, again}, []float64{0, answerS, 2 * answerS}},
