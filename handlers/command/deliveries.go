@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 
+	"vqa/domain/fault"
 	"vqa/domain/webhook"
 )
 
@@ -35,11 +36,26 @@ func (s *Service) EndDelivery(ctx context.Context, e Ending) error {
 	})
 }
 
-// RequeueDelivery makes a failed or dead delivery be attempted again at once. The caller has
-// found the delivery among its own. Error: resource_conflict for one that was delivered.
-func (s *Service) RequeueDelivery(ctx context.Context, caller Caller, key webhook.DeliveryKey) error {
-	return s.Pipeline.do(ctx, caller.intent(webhookDeliveries.Stream(key.DeliveryID)), func(ss *session) error {
-		_, err := webhookDeliveries.record(ss, key.DeliveryID, webhook.Requeue{DeliveryKey: key})
-		return err
+// RequeueDeliveries makes failed and dead deliveries be attempted again at once, all in one transaction. The
+// caller has found them among its own. It returns those that were requeued: one that was delivered meanwhile
+// is left out.
+func (s *Service) RequeueDeliveries(ctx context.Context, caller Caller, keys ...webhook.DeliveryKey) (requeued []webhook.DeliveryKey, err error) {
+	in := caller.intent()
+	for _, key := range keys {
+		in.streams = append(in.streams, webhookDeliveries.Stream(key.DeliveryID))
+	}
+	err = s.Pipeline.do(ctx, in, func(ss *session) error {
+		requeued = nil
+		for _, key := range keys {
+			_, err := webhookDeliveries.record(ss, key.DeliveryID, webhook.Requeue{DeliveryKey: key})
+			switch {
+			case err == nil:
+				requeued = append(requeued, key)
+			case !fault.Has(err, fault.ResourceConflict):
+				return err
+			}
+		}
+		return nil
 	})
+	return requeued, err
 }

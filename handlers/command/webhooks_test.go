@@ -35,11 +35,15 @@ func webhookFlow(t *testing.T, w *world, caller Caller) {
 
 	key := webhook.DeliveryKey{DeliveryID: w.IDs.New(id.Delivery), AccountID: caller.AccountID, EventID: "evt_1", Target: made.ID}
 	require.NoError(t, w.EndDelivery(ctx, Ending{DeliveryKey: key, Reason: webhook.RetriesExhausted, Attempt: 7}))
-	require.NoError(t, w.RequeueDelivery(ctx, caller, key))
+	requeued, err := w.RequeueDeliveries(ctx, caller, key)
+	require.NoError(t, err)
+	require.Equal(t, []webhook.DeliveryKey{key}, requeued)
 	delivered := Ending{DeliveryKey: key, Attempt: 8, Status: 204}
 	require.NoError(t, w.EndDelivery(ctx, delivered))
 	require.NoError(t, w.EndDelivery(ctx, delivered), "an outcome may be recorded again")
-	require.Equal(t, fault.ResourceConflict, fault.Of(w.RequeueDelivery(ctx, caller, key)).Code)
+	requeued, err = w.RequeueDeliveries(ctx, caller, key)
+	require.NoError(t, err)
+	require.Empty(t, requeued, "it was delivered")
 }
 
 func TestCreateWebhookEndpoint(t *testing.T) {

@@ -34,6 +34,7 @@ type Planner interface {
 	Plan(ctx context.Context, e deliveries.Event, targets []deliveries.Target, now time.Time) (added int, err error)
 	DropBodies(ctx context.Context, accountID, resourceID string, now time.Time) error
 	Hasten(ctx context.Context, target string, now time.Time) error
+	Requeue(ctx context.Context, now time.Time, keys ...webhook.DeliveryKey) error
 }
 
 // Subscriber turns public events into deliveries.
@@ -58,6 +59,8 @@ func (s *Subscriber) Handle(ctx context.Context, r eventstore.Recorded) error {
 	case webhook.Deleted:
 		defer s.Wake()
 		return s.Plans.Hasten(ctx, e.EndpointID, s.Now())
+	case webhook.Requeued:
+		return s.requeue(ctx, e)
 	}
 	e, targets, err := pairs(ctx, s.Events, s.History, r)
 	// A replay may deliver events again whose deliveries were removed.
@@ -79,6 +82,21 @@ func (s *Subscriber) Handle(ctx context.Context, r eventstore.Recorded) error {
 		s.Wake()
 	}
 	return err
+}
+
+// requeue makes a delivery due that its owner requeued, unless it has ended again. The request did so
+// already, unless its process was killed in between.
+func (s *Subscriber) requeue(ctx context.Context, e webhook.Requeued) error {
+	recorded, err := s.History.LoadAll(ctx, fold.Delivery.Stream(e.DeliveryID))
+	if err != nil {
+		return fmt.Errorf("the outcome of %s: %w", e.DeliveryID, err)
+	}
+	d, err := fold.Delivery.Fold(webhook.Delivery{}, recorded...)
+	if err != nil || d.Outcome != webhook.Waiting {
+		return err
+	}
+	defer s.Wake()
+	return s.Plans.Requeue(ctx, s.Now(), d.DeliveryKey)
 }
 
 // pairs returns the public form of an event of the log and the targets that it must be delivered to.

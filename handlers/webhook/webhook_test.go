@@ -19,6 +19,7 @@ import (
 	"vqa/eventstore/codec"
 	"vqa/eventstore/feed"
 	"vqa/eventstore/fold"
+	"vqa/handlers/command"
 	"vqa/handlers/webhook"
 	"vqa/projections/public"
 )
@@ -56,6 +57,33 @@ func TestEachPairHasOneDelivery(t *testing.T) {
 	require.Equal(t, 8, w.count("select count(*) from webhook_deliveries where status = 'delivered'"))
 	require.Equal(t, 8, w.count("select count(*) from events where type = 'delivery.delivered' and meta->>'correlation_id' = 'req_1' and meta->>'causation_id' like 'position:%'"))
 	require.Zero(t, w.count("select count(*) from parked"))
+}
+
+// TestARequeuedDeliveryIsSentAgain: the event of the log is enough, when the process that recorded it was killed
+// before it made the delivery due. A repeated message sends nothing.
+func TestARequeuedDeliveryIsSentAgain(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	endpointID, _ := w.endpoint("acct_1", "/gone")
+	w.handle(w.ready("acct_1"))
+	key := domain.DeliveryKey{AccountID: "acct_1", Target: endpointID}
+	require.NoError(t, w.pool.QueryRow(t.Context(), "select id, event_id from webhook_deliveries").Scan(&key.DeliveryID, &key.EventID))
+	w.exec("delete from webhook_queue")
+	w.exec("update webhook_deliveries set status = 'dead', dead_reason = 'endpoint_disabled'")
+	require.NoError(t, w.commands.EndDelivery(t.Context(), command.Ending{DeliveryKey: key, Reason: domain.EndpointDisabled}))
+	_, err := w.commands.RequeueDeliveries(t.Context(), command.Caller{AccountID: "acct_1", Livemode: true}, key)
+	require.NoError(t, err)
+	stream, err := w.store.LoadAll(t.Context(), fold.Delivery.Stream(key.DeliveryID))
+	require.NoError(t, err)
+	requeued := stream[len(stream)-1]
+
+	w.start("node_a")
+	w.handle(requeued)
+	w.settled()
+	require.Len(t, w.receiver.requests("/gone"), 1)
+	w.handle(requeued)
+	require.Zero(t, w.count("select count(*) from webhook_queue"))
+	require.Equal(t, 1, w.count("select count(*) from webhook_deliveries where status = 'delivered'"))
 }
 
 // TestOverridesAreNotSigned compares the requests of an endpoint and of the address of an analysis.

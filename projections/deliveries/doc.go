@@ -49,5 +49,5 @@
 // interrupted: the receiver may have got them. Record accepts a result only from the holder of the
 // claim, so an attempt that was overtaken changes nothing.
 //
-// It may import pgx only.
+// It may import pgx, domain/fault, domain/webhook and projections.
 package deliveries

@@ -90,14 +90,30 @@ func (s *Store) release(ctx context.Context, incarnation string) (claims int, er
 	return len(targets), s.refreshTargets(ctx, targets)
 }
 
+// refreshTargets keeps the invariant of the turns of targets. It waits a little for turns that are locked.
+// Recover repairs those that stay so.
 func (s *Store) refreshTargets(ctx context.Context, targets []string) error {
 	byTarget := map[string]Turn{}
 	for _, t := range targets {
 		byTarget[t] = Turn{Target: t}
 	}
-	_, err := s.Refresh(ctx, sorted(byTarget)) // Repair finds those that it skips
+	skipped, err := s.Refresh(ctx, sorted(byTarget))
+	for range refreshTries {
+		if err != nil || len(skipped) == 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(soon):
+		}
+		skipped, err = s.Refresh(ctx, skipped)
+	}
 	return err
 }
+
+// refreshTries bounds the repetitions for turns that are locked.
+const refreshTries = 10
 
 const (
 	dropBodiesSQL = `
