@@ -128,12 +128,49 @@ func TestWebhooks(t *testing.T) {
 		return shown.at("last_success_at") != nil
 	}))
 
+	requireRedelivery(t, c, h, "/v1/webhook_endpoints/"+endpoint.text("id"), verifier)
 	var verification struct {
 		Events, Pairs int
 		Findings      []any
 	}
 	require.NoError(t, json.Unmarshal(s.tool(t, "webhooks", "verify", "--json"), &verification))
 	// The fixture video became ready, too; its event has no target.
-	require.Equal(t, []int{more + 2, more + 2, 0}, []int{verification.Events, verification.Pairs, len(verification.Findings)})
+	require.Equal(t, []int{more + 3, more + 3, 0}, []int{verification.Events, verification.Pairs, len(verification.Findings)})
 	require.Contains(t, string(s.tool(t, "why", a.text("id"))), "─ delivery.delivered #")
+}
+
+// requireRedelivery sends a sample event and misses an event while the endpoint is disabled. It is delivered
+// after the endpoint is enabled with redeliver.
+func requireRedelivery(t *testing.T, c *apiClient, h *hooks, endpoint string, verifier *standardwebhooks.Webhook) {
+	t.Helper()
+	arrived := func(d answer) {
+		require.True(t, poll(stopTimeout, func() bool {
+			return c.call(t, http.MethodGet, endpoint+"/deliveries/"+d.text("id"), nil).text("status") == "delivered"
+		}))
+		for _, x := range h.events("/hook")[d.text("event_id")] {
+			require.NoError(t, verifier.Verify(x.body, x.header))
+		}
+	}
+	sample := c.call(t, http.MethodPost, endpoint+"/test", map[string]any{})
+	require.Equal(t, http.StatusAccepted, sample.status, "%s", sample.raw)
+	arrived(sample)
+	attempts := c.call(t, http.MethodGet, endpoint+"/deliveries/"+sample.text("id")+"/attempts", nil)
+	require.Len(t, attempts.at("data"), 2, "the receiver refuses the first attempt")
+
+	c.call(t, http.MethodPost, endpoint+"/disable", nil)
+	sandbox := c.call(t, http.MethodGet, "/v1/videos", nil)
+	videoID := sandbox.at("data").([]any)[0].(map[string]any)["id"].(string)
+	c.ask(t, videoID, "Are there at least 99 balls?")
+	var missed answer
+	require.True(t, poll(stopTimeout, func() bool {
+		dead := c.call(t, http.MethodGet, endpoint+"/deliveries?status=dead", nil).at("data").([]any)
+		if len(dead) != 1 {
+			return false
+		}
+		missed = c.call(t, http.MethodGet, endpoint+"/deliveries/"+dead[0].(map[string]any)["id"].(string), nil)
+		return missed.text("dead_reason") == "endpoint_disabled"
+	}))
+	enabled := c.call(t, http.MethodPost, endpoint+"/enable", map[string]any{"redeliver": true})
+	require.Equal(t, http.StatusOK, enabled.status, "%s", enabled.raw)
+	arrived(missed)
 }

@@ -271,7 +271,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	}
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
-		Events: public.NewReader(s.store), Deliveries: s.deliveries,
+		Events: public.NewReader(s.store), Deliveries: s.deliveries, DeliverNow: func() { s.dispatcher.Wake() },
 		Windows: s.windows, Creates: s.creates, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),
 		Rates:      edge.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
 		Vocabulary: s.vocabulary,

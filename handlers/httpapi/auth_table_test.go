@@ -233,6 +233,7 @@ func (w *table) tokenFor(c *client, op described, fitting bool, videoID string) 
 // holder. They are new if the operation consumes them.
 func (w *table) request(op described, h *holder) (path, contentType, body, videoID string) {
 	id, videoID := h.video, h.video
+	var deliveryID string
 	switch op.id {
 	case "createVideo":
 		body = `{"content_type": "video/mp4"}`
@@ -262,8 +263,14 @@ func (w *table) request(op described, h *holder) (path, contentType, body, video
 		body = anEndpoint
 	case "updateWebhookEndpoint":
 		id, body = w.hook(h), `{"description": "changed"}`
-	case "getWebhookEndpoint", "deleteWebhookEndpoint", "enableWebhookEndpoint", "disableWebhookEndpoint", "rotateWebhookSecret":
+	case "getWebhookEndpoint", "deleteWebhookEndpoint", "enableWebhookEndpoint", "disableWebhookEndpoint", "rotateWebhookSecret",
+		"listWebhookDeliveries", "testWebhookEndpoint":
 		id = w.hook(h)
+	case "redeliverWebhookDeliveries":
+		id, body = w.hook(h), `{"created_after": "2026-11-22T00:00:00Z"}`
+	case "getWebhookDelivery", "listWebhookAttempts", "redeliverWebhookDelivery":
+		id = w.hook(h)
+		deliveryID = w.failedDelivery(h, id)
 	case "createClientToken":
 		body = `{"scopes": ["analyses:read"]}`
 	case "decideClaim":
@@ -274,7 +281,7 @@ func (w *table) request(op described, h *holder) (path, contentType, body, video
 	if body != "" {
 		contentType = cmp.Or(contentType, "application/json")
 	}
-	return strings.NewReplacer("{id}", id, "{code}", "unknown", "{file}", "unknown.js").Replace(op.path), contentType, body, videoID
+	return strings.NewReplacer("{id}", id, "{delivery_id}", deliveryID, "{code}", "unknown", "{file}", "unknown.js").Replace(op.path), contentType, body, videoID
 }
 
 // hook returns a new webhook endpoint of the holder, its only one.
@@ -283,6 +290,12 @@ func (w *table) hook(h *holder) string {
 	e, err := w.service.CreateWebhookEndpoint(w.t.Context(), h.caller, webhook.Settings{URL: "https://example.com/hook", Events: webhook.EventTypes()})
 	require.NoError(w.t, err)
 	return e.ID
+}
+
+// failedDelivery returns a delivery to an endpoint of the holder that waits for its next attempt.
+func (w *table) failedDelivery(h *holder, endpointID string) string {
+	t := webhooked{world: w.world, accountID: h.caller.AccountID, livemode: h.caller.Livemode, endpointID: endpointID}
+	return t.delivery("failed", "").id
 }
 
 // removeEndpoints keeps the holder below the limit of endpoints.

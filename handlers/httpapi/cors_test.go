@@ -26,6 +26,8 @@ var closedToBrowsers = map[string]bool{
 	"rotateApiKey": true, "createClientToken": true, "parsePrompt": true,
 	"listWebhookEndpoints": true, "createWebhookEndpoint": true, "getWebhookEndpoint": true, "updateWebhookEndpoint": true,
 	"deleteWebhookEndpoint": true, "enableWebhookEndpoint": true, "disableWebhookEndpoint": true, "rotateWebhookSecret": true,
+	"listWebhookDeliveries": true, "getWebhookDelivery": true, "listWebhookAttempts": true, "redeliverWebhookDelivery": true,
+	"redeliverWebhookDeliveries": true, "testWebhookEndpoint": true,
 	"listEvents": true, "getEvent": true, "streamEvents": true,
 }
 
@@ -37,7 +39,7 @@ func TestOpenCORS(t *testing.T) {
 	w := open(t)
 	closed := map[string]bool{}
 	for _, op := range operations(t) {
-		path := strings.NewReplacer("{id}", videoID, "{code}", "x", "{file}", "x").Replace(op.path)
+		path := strings.NewReplacer("{id}", videoID, "{delivery_id}", videoID, "{code}", "x", "{file}", "x").Replace(op.path)
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, w.url+path, nil)
 		require.NoError(t, err)
 		r.Header.Set("Origin", "https://app.example")

@@ -62,13 +62,6 @@ type Ledger interface {
 	Transactions(ctx context.Context, accountID string, kind credit.Kind, p projections.Page) ([]ledger.Transaction, bool, error)
 }
 
-// Deliveries reads the deliveries to webhook endpoints.
-type Deliveries interface {
-	// LastSuccess returns the time of the last successful delivery to each endpoint. An endpoint
-	// without one is not in the map.
-	LastSuccess(ctx context.Context, endpointIDs ...string) (map[string]time.Time, error)
-}
-
 // Objects signs the URLs that videos and analyses carry.
 type Objects interface {
 	UploadURL(ctx context.Context, key, contentType string, maxBytes int64, ttl time.Duration) (objects.Signed, error)
@@ -131,6 +124,8 @@ type Options struct {
 	Events    Events
 	// Deliveries is nil while nothing is delivered.
 	Deliveries Deliveries
+	// DeliverNow tells the dispatcher of webhooks of this process that a delivery is due.
+	DeliverNow func()
 	// Windows counts the requests of all nodes against Rates.
 	Windows edge.Windows
 	Rates   edge.Rates

@@ -34,7 +34,11 @@ func operationsTakingIDs(t *testing.T) []takesID {
 		if o.method == http.MethodPatch {
 			body = `{}`
 		}
-		all = append(all, takesID{o.method, strings.Replace(o.path, "{id}", "%s", 1), kinds[segment], body})
+		if o.id == "redeliverWebhookDeliveries" {
+			body = `{"created_after": "2026-11-22T00:00:00Z"}`
+		}
+		path := strings.NewReplacer("{id}", "%s", "{delivery_id}", "whd_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1D").Replace(o.path)
+		all = append(all, takesID{o.method, path, kinds[segment], body})
 	}
 	require.NotEmpty(t, all)
 	return all

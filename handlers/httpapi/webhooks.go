@@ -9,6 +9,8 @@ import (
 	"vqa/domain/webhook"
 	"vqa/handlers/httpapi/api"
 	"vqa/handlers/httpapi/edge"
+	"vqa/projections"
+	"vqa/projections/deliveries"
 )
 
 // ListWebhookEndpoints answers GET /v1/webhook_endpoints.
@@ -96,6 +98,11 @@ func (s *server) EnableWebhookEndpoint(ctx context.Context, r api.EnableWebhookE
 		return nil, err
 	}
 	rendered, err := s.renderEndpoint(ctx, e)
+	if err == nil && r.Body != nil && given(r.Body.Redeliver) {
+		var missed api.WebhookRedelivery
+		missed, err = s.redeliver(ctx, e, deliveries.Filter{DeadReason: webhook.EndpointDisabled}, projections.Page{})
+		rendered.Redelivery = &missed
+	}
 	return api.EnableWebhookEndpoint200JSONResponse(rendered), err
 }
 

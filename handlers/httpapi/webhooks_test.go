@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -338,27 +337,15 @@ func TestWebhookEndpointsAreListed(t *testing.T) {
 	w.refused(c.do(http.MethodGet, "/v1/webhook_endpoints?starting_after="+ids[0], ""), 404, fault.ResourceNotFound, "")
 }
 
-// successes are the last deliveries to endpoints.
-type successes map[string]time.Time
-
-func (s successes) LastSuccess(_ context.Context, endpointIDs ...string) (map[string]time.Time, error) {
-	found := map[string]time.Time{}
-	for _, endpointID := range endpointIDs {
-		if at, ok := s[endpointID]; ok {
-			found[endpointID] = at
-		}
-	}
-	return found, nil
-}
-
 func TestLastSuccessIsShown(t *testing.T) {
 	t.Parallel()
-	last := successes{}
-	w := open(t, func(o *httpapi.Options) { o.Deliveries = last })
+	w := open(t)
 	c := w.customer(0)
 	path := "/v1/webhook_endpoints/" + c.endpoint(`{}`).at("id").(string)
 	require.Nil(t, c.do(http.MethodGet, path, "").at("last_success_at"))
-	last[strings.TrimPrefix(path, "/v1/webhook_endpoints/")] = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	_, err := w.pool.Exec(t.Context(), "insert into webhook_turns (target, account_id, next_due, last_success_at) values ($1, $2, 'infinity', '2026-11-22 12:00:00Z')",
+		strings.TrimPrefix(path, "/v1/webhook_endpoints/"), c.key.AccountID)
+	require.NoError(t, err)
 	c.endpoint(`{}`)
 	const shown = "2026-11-22T12:00:00Z"
 	require.Equal(t, shown, c.do(http.MethodGet, path, "").at("last_success_at"))

@@ -41,6 +41,7 @@ import (
 	"vqa/handlers/objects"
 	"vqa/handlers/vault"
 	"vqa/migrations"
+	"vqa/projections/deliveries"
 	"vqa/projections/ledger"
 	"vqa/projections/public"
 	"vqa/projections/resources"
@@ -205,7 +206,8 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	o := httpapi.Options{
 		FormKey: []byte("forms"), Creates: edge.NewCreates(unbounded, log), Windows: node.NewWindows(w.pool), Locks: w.locks,
 		Service: w.service, Resources: resources.NewReader(w.pool), Ledger: ledger.NewReader(w.pool), Objects: store,
-		Events:        public.NewReader(postgres.New(w.pool, codec.Events())),
+		Events:     public.NewReader(postgres.New(w.pool, codec.Events())),
+		Deliveries: deliveries.New(w.pool), DeliverNow: func() {},
 		ObjectHandler: store, CheckURL: client.CheckURL, Pricing: pricing(), Wake: w.watch, PublicURL: w.url,
 		Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Metrics: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {

@@ -607,28 +607,28 @@ func (e EventListObject) Valid() bool {
 
 // Defines values for EventType.
 const (
-	AnalysisCanceled  EventType = "analysis.canceled"
-	AnalysisCompleted EventType = "analysis.completed"
-	AnalysisFailed    EventType = "analysis.failed"
-	StreamEnded       EventType = "stream.ended"
-	VideoFailed       EventType = "video.failed"
-	VideoReady        EventType = "video.ready"
+	EventTypeAnalysisCanceled  EventType = "analysis.canceled"
+	EventTypeAnalysisCompleted EventType = "analysis.completed"
+	EventTypeAnalysisFailed    EventType = "analysis.failed"
+	EventTypeStreamEnded       EventType = "stream.ended"
+	EventTypeVideoFailed       EventType = "video.failed"
+	EventTypeVideoReady        EventType = "video.ready"
 )
 
 // Valid indicates whether the value is a known member of the EventType enum.
 func (e EventType) Valid() bool {
 	switch e {
-	case AnalysisCanceled:
+	case EventTypeAnalysisCanceled:
 		return true
-	case AnalysisCompleted:
+	case EventTypeAnalysisCompleted:
 		return true
-	case AnalysisFailed:
+	case EventTypeAnalysisFailed:
 		return true
-	case StreamEnded:
+	case EventTypeStreamEnded:
 		return true
-	case VideoFailed:
+	case EventTypeVideoFailed:
 		return true
-	case VideoReady:
+	case EventTypeVideoReady:
 		return true
 	default:
 		return false
@@ -1283,6 +1283,36 @@ func (e TestFixtureExpectedAnswer) Valid() bool {
 	}
 }
 
+// Defines values for TestWebhookEndpointRequestEventType.
+const (
+	TestWebhookEndpointRequestEventTypeAnalysisCanceled  TestWebhookEndpointRequestEventType = "analysis.canceled"
+	TestWebhookEndpointRequestEventTypeAnalysisCompleted TestWebhookEndpointRequestEventType = "analysis.completed"
+	TestWebhookEndpointRequestEventTypeAnalysisFailed    TestWebhookEndpointRequestEventType = "analysis.failed"
+	TestWebhookEndpointRequestEventTypeLessThannil       TestWebhookEndpointRequestEventType = "<nil>"
+	TestWebhookEndpointRequestEventTypeVideoFailed       TestWebhookEndpointRequestEventType = "video.failed"
+	TestWebhookEndpointRequestEventTypeVideoReady        TestWebhookEndpointRequestEventType = "video.ready"
+)
+
+// Valid indicates whether the value is a known member of the TestWebhookEndpointRequestEventType enum.
+func (e TestWebhookEndpointRequestEventType) Valid() bool {
+	switch e {
+	case TestWebhookEndpointRequestEventTypeAnalysisCanceled:
+		return true
+	case TestWebhookEndpointRequestEventTypeAnalysisCompleted:
+		return true
+	case TestWebhookEndpointRequestEventTypeAnalysisFailed:
+		return true
+	case TestWebhookEndpointRequestEventTypeLessThannil:
+		return true
+	case TestWebhookEndpointRequestEventTypeVideoFailed:
+		return true
+	case TestWebhookEndpointRequestEventTypeVideoReady:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TransactionKind.
 const (
 	Adjustment    TransactionKind = "adjustment"
@@ -1499,6 +1529,36 @@ func (e ViolationCode) Valid() bool {
 	}
 }
 
+// Defines values for WebhookAttemptObject.
+const (
+	WebhookAttemptObjectWebhookAttempt WebhookAttemptObject = "webhook_attempt"
+)
+
+// Valid indicates whether the value is a known member of the WebhookAttemptObject enum.
+func (e WebhookAttemptObject) Valid() bool {
+	switch e {
+	case WebhookAttemptObjectWebhookAttempt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookAttemptListObject.
+const (
+	WebhookAttemptListObjectList WebhookAttemptListObject = "list"
+)
+
+// Valid indicates whether the value is a known member of the WebhookAttemptListObject enum.
+func (e WebhookAttemptListObject) Valid() bool {
+	switch e {
+	case WebhookAttemptListObjectList:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for WebhookDeliveryObject.
 const (
 	WebhookDeliveryObjectWebhookDelivery WebhookDeliveryObject = "webhook_delivery"
@@ -1508,6 +1568,48 @@ const (
 func (e WebhookDeliveryObject) Valid() bool {
 	switch e {
 	case WebhookDeliveryObjectWebhookDelivery:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookDeliveryDeadReason.
+const (
+	WebhookDeliveryDeadReasonEndpointDeleted  WebhookDeliveryDeadReason = "endpoint_deleted"
+	WebhookDeliveryDeadReasonEndpointDisabled WebhookDeliveryDeadReason = "endpoint_disabled"
+	WebhookDeliveryDeadReasonLessThannil      WebhookDeliveryDeadReason = "<nil>"
+	WebhookDeliveryDeadReasonResourceDeleted  WebhookDeliveryDeadReason = "resource_deleted"
+	WebhookDeliveryDeadReasonRetriesExhausted WebhookDeliveryDeadReason = "retries_exhausted"
+)
+
+// Valid indicates whether the value is a known member of the WebhookDeliveryDeadReason enum.
+func (e WebhookDeliveryDeadReason) Valid() bool {
+	switch e {
+	case WebhookDeliveryDeadReasonEndpointDeleted:
+		return true
+	case WebhookDeliveryDeadReasonEndpointDisabled:
+		return true
+	case WebhookDeliveryDeadReasonLessThannil:
+		return true
+	case WebhookDeliveryDeadReasonResourceDeleted:
+		return true
+	case WebhookDeliveryDeadReasonRetriesExhausted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookDeliveryListObject.
+const (
+	WebhookDeliveryListObjectList WebhookDeliveryListObject = "list"
+)
+
+// Valid indicates whether the value is a known member of the WebhookDeliveryListObject enum.
+func (e WebhookDeliveryListObject) Valid() bool {
+	switch e {
+	case WebhookDeliveryListObjectList:
 		return true
 	default:
 		return false
@@ -1604,6 +1706,21 @@ const (
 func (e WebhookEndpointListObject) Valid() bool {
 	switch e {
 	case WebhookEndpointListObjectList:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookRedeliveryObject.
+const (
+	WebhookRedeliveryObjectWebhookRedelivery WebhookRedeliveryObject = "webhook_redelivery"
+)
+
+// Valid indicates whether the value is a known member of the WebhookRedeliveryObject enum.
+func (e WebhookRedeliveryObject) Valid() bool {
+	switch e {
+	case WebhookRedeliveryObjectWebhookRedelivery:
 		return true
 	default:
 		return false
@@ -2194,6 +2311,12 @@ type DeviceCodeStatusObject string
 // DeviceCodeStatusStatus defines model for DeviceCodeStatus.Status.
 type DeviceCodeStatusStatus string
 
+// EnableWebhookEndpointRequest defines model for EnableWebhookEndpointRequest.
+type EnableWebhookEndpointRequest struct {
+	// Redeliver Whether to queue the deliveries that ended while the endpoint was disabled.
+	Redeliver *bool `json:"redeliver,omitempty"`
+}
+
 // Error defines model for Error.
 type Error struct {
 	Error struct {
@@ -2570,6 +2693,15 @@ type Recording struct {
 // RecordingStatus defines model for Recording.Status.
 type RecordingStatus string
 
+// RedeliverRequest defines model for RedeliverRequest.
+type RedeliverRequest struct {
+	// CreatedAfter Only deliveries that were created at or after this time.
+	CreatedAfter time.Time `json:"created_after"`
+
+	// CreatedBefore Only deliveries that were created at or before this time.
+	CreatedBefore *time.Time `json:"created_before,omitempty"`
+}
+
 // ResourceError defines model for ResourceError.
 type ResourceError struct {
 	Message string `json:"message"`
@@ -2845,6 +2977,15 @@ type TestFixtureContentType string
 // TestFixtureExpectedAnswer defines model for TestFixture.ExpectedAnswer.
 type TestFixtureExpectedAnswer string
 
+// TestWebhookEndpointRequest defines model for TestWebhookEndpointRequest.
+type TestWebhookEndpointRequest struct {
+	// EventType The type of the sample event. By default it is the first of these that the endpoint subscribes to.
+	EventType *TestWebhookEndpointRequestEventType `json:"event_type,omitempty"`
+}
+
+// TestWebhookEndpointRequestEventType The type of the sample event. By default it is the first of these that the endpoint subscribes to.
+type TestWebhookEndpointRequestEventType string
+
 // Transaction defines model for Transaction.
 type Transaction struct {
 	Id                  string    `json:"id"`
@@ -3051,6 +3192,38 @@ type Violation struct {
 // ViolationCode defines model for Violation.Code.
 type ViolationCode string
 
+// WebhookAttempt defines model for WebhookAttempt.
+type WebhookAttempt struct {
+	Object WebhookAttemptObject `json:"object"`
+
+	// Status The HTTP status of the response. Null without a response.
+	Status *int `json:"status"`
+
+	// DurationMs Null if the server process ended before it recorded the result.
+	DurationMs *int `json:"duration_ms"`
+
+	// Error Why the attempt failed. Null if it succeeded.
+	Error  *string `json:"error"`
+	Number int     `json:"number"`
+
+	// Response The beginning of the body of the response.
+	Response  *string   `json:"response"`
+	StartedAt time.Time `json:"started_at"`
+}
+
+// WebhookAttemptObject defines model for WebhookAttempt.Object.
+type WebhookAttemptObject string
+
+// WebhookAttemptList defines model for WebhookAttemptList.
+type WebhookAttemptList struct {
+	Object  WebhookAttemptListObject `json:"object"`
+	Data    []WebhookAttempt         `json:"data"`
+	HasMore bool                     `json:"has_more"`
+}
+
+// WebhookAttemptListObject defines model for WebhookAttemptList.Object.
+type WebhookAttemptListObject string
+
 // WebhookDelivery defines model for WebhookDelivery.
 type WebhookDelivery struct {
 	Id           string                `json:"id"`
@@ -3058,7 +3231,10 @@ type WebhookDelivery struct {
 	Status       WebhookDeliveryStatus `json:"status"`
 	AttemptCount int                   `json:"attempt_count"`
 	CreatedAt    time.Time             `json:"created_at"`
-	DeliveredAt  *time.Time            `json:"delivered_at"`
+
+	// DeadReason Why there are no more attempts. Null unless the delivery is `dead`.
+	DeadReason  *WebhookDeliveryDeadReason `json:"dead_reason"`
+	DeliveredAt *time.Time                 `json:"delivered_at"`
 
 	// EventId The same for all retries. Use it to skip duplicates.
 	EventId            string     `json:"event_id"`
@@ -3072,7 +3248,20 @@ type WebhookDelivery struct {
 // WebhookDeliveryObject defines model for WebhookDelivery.Object.
 type WebhookDeliveryObject string
 
-// WebhookDeliveryStatus defines model for WebhookDelivery.Status.
+// WebhookDeliveryDeadReason Why there are no more attempts. Null unless the delivery is `dead`.
+type WebhookDeliveryDeadReason string
+
+// WebhookDeliveryList defines model for WebhookDeliveryList.
+type WebhookDeliveryList struct {
+	Object  WebhookDeliveryListObject `json:"object"`
+	Data    []WebhookDelivery         `json:"data"`
+	HasMore bool                      `json:"has_more"`
+}
+
+// WebhookDeliveryListObject defines model for WebhookDeliveryList.Object.
+type WebhookDeliveryListObject string
+
+// WebhookDeliveryStatus defines model for WebhookDeliveryStatus.
 type WebhookDeliveryStatus string
 
 // WebhookEndpoint defines model for WebhookEndpoint.
@@ -3092,6 +3281,9 @@ type WebhookEndpoint struct {
 
 	// LastSuccessAt The time of the last successful delivery.
 	LastSuccessAt *time.Time `json:"last_success_at"`
+
+	// Redelivery In the response to a redelivery, and to enable with `redeliver`.
+	Redelivery *WebhookRedelivery `json:"redelivery,omitempty"`
 
 	// Secret The signing secret. Only the responses of create and rotate_secret contain it.
 	Secret *string `json:"secret,omitempty"`
@@ -3129,6 +3321,20 @@ type WebhookOverride struct {
 	Url string `json:"url"`
 }
 
+// WebhookRedelivery In the response to a redelivery, and to enable with `redeliver`.
+type WebhookRedelivery struct {
+	Object WebhookRedeliveryObject `json:"object"`
+
+	// HasMore True if further deliveries match.
+	HasMore bool `json:"has_more"`
+
+	// Requeued The number of deliveries that were queued.
+	Requeued int `json:"requeued"`
+}
+
+// WebhookRedeliveryObject defines model for WebhookRedelivery.Object.
+type WebhookRedeliveryObject string
+
 // AnalysisIdPath defines model for AnalysisIdPath.
 type AnalysisIdPath = string
 
@@ -3152,6 +3358,9 @@ type ModelFilter = string
 
 // VideoIdPath defines model for VideoIdPath.
 type VideoIdPath = string
+
+// WebhookDeliveryIdPath defines model for WebhookDeliveryIdPath.
+type WebhookDeliveryIdPath = string
 
 // WebhookEndpointIdPath defines model for WebhookEndpointIdPath.
 type WebhookEndpointIdPath = string
@@ -3524,6 +3733,30 @@ type CreateWebhookEndpointParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListWebhookDeliveriesParams defines parameters for ListWebhookDeliveries.
+type ListWebhookDeliveriesParams struct {
+	// Limit The maximum number of items of a page.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// StartingAfter The id of the last item of the previous page. Cannot be given together with `ending_before`.
+	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
+
+	// EndingBefore The id of the first item of the next page. Cannot be given together with `starting_after`.
+	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
+
+	// CreatedAfter Only resources that were created at or after this time.
+	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
+
+	// CreatedBefore Only resources that were created at or before this time.
+	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
+
+	// Status Only deliveries in this state.
+	Status *WebhookDeliveryStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// EventType Only deliveries of events of this type.
+	EventType *EventType `form:"event_type,omitempty" json:"event_type,omitempty"`
+}
+
 // RotateWebhookSecretParams defines parameters for RotateWebhookSecret.
 type RotateWebhookSecretParams struct {
 	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
@@ -3569,6 +3802,15 @@ type CreateWebhookEndpointJSONRequestBody = CreateWebhookEndpointRequest
 
 // UpdateWebhookEndpointJSONRequestBody defines body for UpdateWebhookEndpoint for application/json ContentType.
 type UpdateWebhookEndpointJSONRequestBody = UpdateWebhookEndpointRequest
+
+// EnableWebhookEndpointJSONRequestBody defines body for EnableWebhookEndpoint for application/json ContentType.
+type EnableWebhookEndpointJSONRequestBody = EnableWebhookEndpointRequest
+
+// RedeliverWebhookDeliveriesJSONRequestBody defines body for RedeliverWebhookDeliveries for application/json ContentType.
+type RedeliverWebhookDeliveriesJSONRequestBody = RedeliverRequest
+
+// TestWebhookEndpointJSONRequestBody defines body for TestWebhookEndpoint for application/json ContentType.
+type TestWebhookEndpointJSONRequestBody = TestWebhookEndpointRequest
 
 // AsAnalysis returns the union data inside the AnalysisOrPreview as a Analysis
 func (t AnalysisOrPreview) AsAnalysis() (Analysis, error) {
@@ -3987,15 +4229,33 @@ type ServerInterface interface {
 	// UpdateWebhookEndpoint Change a webhook endpoint
 	// (PATCH /v1/webhook_endpoints/{id})
 	UpdateWebhookEndpoint(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath)
+	// ListWebhookDeliveries List the deliveries to a webhook endpoint
+	// (GET /v1/webhook_endpoints/{id}/deliveries)
+	ListWebhookDeliveries(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, params ListWebhookDeliveriesParams)
+	// GetWebhookDelivery Read a delivery
+	// (GET /v1/webhook_endpoints/{id}/deliveries/{delivery_id})
+	GetWebhookDelivery(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, deliveryId WebhookDeliveryIdPath)
+	// ListWebhookAttempts List the attempts of a delivery
+	// (GET /v1/webhook_endpoints/{id}/deliveries/{delivery_id}/attempts)
+	ListWebhookAttempts(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, deliveryId WebhookDeliveryIdPath)
+	// RedeliverWebhookDelivery Redeliver an event
+	// (POST /v1/webhook_endpoints/{id}/deliveries/{delivery_id}/redeliver)
+	RedeliverWebhookDelivery(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, deliveryId WebhookDeliveryIdPath)
 	// DisableWebhookEndpoint Disable a webhook endpoint
 	// (POST /v1/webhook_endpoints/{id}/disable)
 	DisableWebhookEndpoint(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath)
 	// EnableWebhookEndpoint Enable a webhook endpoint
 	// (POST /v1/webhook_endpoints/{id}/enable)
 	EnableWebhookEndpoint(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath)
+	// RedeliverWebhookDeliveries Redeliver the events of a time range
+	// (POST /v1/webhook_endpoints/{id}/redeliver)
+	RedeliverWebhookDeliveries(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath)
 	// RotateWebhookSecret Rotate the secret of a webhook endpoint
 	// (POST /v1/webhook_endpoints/{id}/rotate_secret)
 	RotateWebhookSecret(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, params RotateWebhookSecretParams)
+	// TestWebhookEndpoint Send a sample event
+	// (POST /v1/webhook_endpoints/{id}/test)
+	TestWebhookEndpoint(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
@@ -4356,6 +4616,30 @@ func (_ Unimplemented) UpdateWebhookEndpoint(w http.ResponseWriter, r *http.Requ
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// ListWebhookDeliveries List the deliveries to a webhook endpoint
+// (GET /v1/webhook_endpoints/{id}/deliveries)
+func (_ Unimplemented) ListWebhookDeliveries(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, params ListWebhookDeliveriesParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetWebhookDelivery Read a delivery
+// (GET /v1/webhook_endpoints/{id}/deliveries/{delivery_id})
+func (_ Unimplemented) GetWebhookDelivery(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, deliveryId WebhookDeliveryIdPath) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListWebhookAttempts List the attempts of a delivery
+// (GET /v1/webhook_endpoints/{id}/deliveries/{delivery_id}/attempts)
+func (_ Unimplemented) ListWebhookAttempts(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, deliveryId WebhookDeliveryIdPath) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// RedeliverWebhookDelivery Redeliver an event
+// (POST /v1/webhook_endpoints/{id}/deliveries/{delivery_id}/redeliver)
+func (_ Unimplemented) RedeliverWebhookDelivery(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, deliveryId WebhookDeliveryIdPath) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // DisableWebhookEndpoint Disable a webhook endpoint
 // (POST /v1/webhook_endpoints/{id}/disable)
 func (_ Unimplemented) DisableWebhookEndpoint(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath) {
@@ -4368,9 +4652,21 @@ func (_ Unimplemented) EnableWebhookEndpoint(w http.ResponseWriter, r *http.Requ
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// RedeliverWebhookDeliveries Redeliver the events of a time range
+// (POST /v1/webhook_endpoints/{id}/redeliver)
+func (_ Unimplemented) RedeliverWebhookDeliveries(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // RotateWebhookSecret Rotate the secret of a webhook endpoint
 // (POST /v1/webhook_endpoints/{id}/rotate_secret)
 func (_ Unimplemented) RotateWebhookSecret(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, params RotateWebhookSecretParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// TestWebhookEndpoint Send a sample event
+// (POST /v1/webhook_endpoints/{id}/test)
+func (_ Unimplemented) TestWebhookEndpoint(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -6447,6 +6743,231 @@ func (siw *ServerInterfaceWrapper) UpdateWebhookEndpoint(w http.ResponseWriter, 
 	handler.ServeHTTP(w, r)
 }
 
+// ListWebhookDeliveries operation middleware
+func (siw *ServerInterfaceWrapper) ListWebhookDeliveries(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id WebhookEndpointIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListWebhookDeliveriesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "starting_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "starting_after", r.URL.Query(), &params.StartingAfter, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "starting_after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "starting_after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "ending_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "ending_before", r.URL.Query(), &params.EndingBefore, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "ending_before"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "ending_before", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "created_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "created_after", r.URL.Query(), &params.CreatedAfter, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "created_after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "created_after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "created_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "created_before", r.URL.Query(), &params.CreatedBefore, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "created_before"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "created_before", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "status"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "status", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "event_type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "event_type", r.URL.Query(), &params.EventType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "event_type"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "event_type", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListWebhookDeliveries(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetWebhookDelivery operation middleware
+func (siw *ServerInterfaceWrapper) GetWebhookDelivery(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id WebhookEndpointIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "delivery_id" -------------
+	var deliveryId WebhookDeliveryIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "delivery_id", chi.URLParam(r, "delivery_id"), &deliveryId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "delivery_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetWebhookDelivery(w, r, id, deliveryId)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListWebhookAttempts operation middleware
+func (siw *ServerInterfaceWrapper) ListWebhookAttempts(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id WebhookEndpointIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "delivery_id" -------------
+	var deliveryId WebhookDeliveryIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "delivery_id", chi.URLParam(r, "delivery_id"), &deliveryId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "delivery_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListWebhookAttempts(w, r, id, deliveryId)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RedeliverWebhookDelivery operation middleware
+func (siw *ServerInterfaceWrapper) RedeliverWebhookDelivery(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id WebhookEndpointIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "delivery_id" -------------
+	var deliveryId WebhookDeliveryIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "delivery_id", chi.URLParam(r, "delivery_id"), &deliveryId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "delivery_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RedeliverWebhookDelivery(w, r, id, deliveryId)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // DisableWebhookEndpoint operation middleware
 func (siw *ServerInterfaceWrapper) DisableWebhookEndpoint(w http.ResponseWriter, r *http.Request) {
 
@@ -6499,6 +7020,32 @@ func (siw *ServerInterfaceWrapper) EnableWebhookEndpoint(w http.ResponseWriter, 
 	handler.ServeHTTP(w, r)
 }
 
+// RedeliverWebhookDeliveries operation middleware
+func (siw *ServerInterfaceWrapper) RedeliverWebhookDeliveries(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id WebhookEndpointIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RedeliverWebhookDeliveries(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // RotateWebhookSecret operation middleware
 func (siw *ServerInterfaceWrapper) RotateWebhookSecret(w http.ResponseWriter, r *http.Request) {
 
@@ -6540,6 +7087,32 @@ func (siw *ServerInterfaceWrapper) RotateWebhookSecret(w http.ResponseWriter, r 
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RotateWebhookSecret(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// TestWebhookEndpoint operation middleware
+func (siw *ServerInterfaceWrapper) TestWebhookEndpoint(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id WebhookEndpointIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestWebhookEndpoint(w, r, id)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -6840,13 +7413,31 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Patch(options.BaseURL+"/v1/webhook_endpoints/{id}", wrapper.UpdateWebhookEndpoint)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/webhook_endpoints/{id}/deliveries", wrapper.ListWebhookDeliveries)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/webhook_endpoints/{id}/deliveries/{delivery_id}", wrapper.GetWebhookDelivery)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/attempts", wrapper.ListWebhookAttempts)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/redeliver", wrapper.RedeliverWebhookDelivery)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/v1/webhook_endpoints/{id}/disable", wrapper.DisableWebhookEndpoint)
 	})
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/v1/webhook_endpoints/{id}/enable", wrapper.EnableWebhookEndpoint)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/webhook_endpoints/{id}/redeliver", wrapper.RedeliverWebhookDeliveries)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/v1/webhook_endpoints/{id}/rotate_secret", wrapper.RotateWebhookSecret)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/webhook_endpoints/{id}/test", wrapper.TestWebhookEndpoint)
 	})
 
 	return r
@@ -13625,6 +14216,532 @@ func (response UpdateWebhookEndpoint503JSONResponse) VisitUpdateWebhookEndpointR
 	return err
 }
 
+type ListWebhookDeliveriesRequestObject struct {
+	Id     WebhookEndpointIdPath `json:"id"`
+	Params ListWebhookDeliveriesParams
+}
+
+type ListWebhookDeliveriesResponseObject interface {
+	VisitListWebhookDeliveriesResponse(w http.ResponseWriter) error
+}
+
+type ListWebhookDeliveries200JSONResponse WebhookDeliveryList
+
+func (response ListWebhookDeliveries200JSONResponse) VisitListWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookDeliveries400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListWebhookDeliveries400JSONResponse) VisitListWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookDeliveries401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response ListWebhookDeliveries401JSONResponse) VisitListWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookDeliveries403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response ListWebhookDeliveries403JSONResponse) VisitListWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookDeliveries404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListWebhookDeliveries404JSONResponse) VisitListWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookDeliveries429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ListWebhookDeliveries429JSONResponse) VisitListWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookDeliveries500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ListWebhookDeliveries500JSONResponse) VisitListWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookDeliveries502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response ListWebhookDeliveries502JSONResponse) VisitListWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookDeliveries503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListWebhookDeliveries503JSONResponse) VisitListWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookDeliveryRequestObject struct {
+	Id         WebhookEndpointIdPath `json:"id"`
+	DeliveryId WebhookDeliveryIdPath `json:"delivery_id"`
+}
+
+type GetWebhookDeliveryResponseObject interface {
+	VisitGetWebhookDeliveryResponse(w http.ResponseWriter) error
+}
+
+type GetWebhookDelivery200JSONResponse WebhookDelivery
+
+func (response GetWebhookDelivery200JSONResponse) VisitGetWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookDelivery401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response GetWebhookDelivery401JSONResponse) VisitGetWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookDelivery403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response GetWebhookDelivery403JSONResponse) VisitGetWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookDelivery404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetWebhookDelivery404JSONResponse) VisitGetWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookDelivery429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetWebhookDelivery429JSONResponse) VisitGetWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookDelivery500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetWebhookDelivery500JSONResponse) VisitGetWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookDelivery502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response GetWebhookDelivery502JSONResponse) VisitGetWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookDelivery503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetWebhookDelivery503JSONResponse) VisitGetWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookAttemptsRequestObject struct {
+	Id         WebhookEndpointIdPath `json:"id"`
+	DeliveryId WebhookDeliveryIdPath `json:"delivery_id"`
+}
+
+type ListWebhookAttemptsResponseObject interface {
+	VisitListWebhookAttemptsResponse(w http.ResponseWriter) error
+}
+
+type ListWebhookAttempts200JSONResponse WebhookAttemptList
+
+func (response ListWebhookAttempts200JSONResponse) VisitListWebhookAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookAttempts401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response ListWebhookAttempts401JSONResponse) VisitListWebhookAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookAttempts403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response ListWebhookAttempts403JSONResponse) VisitListWebhookAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookAttempts404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListWebhookAttempts404JSONResponse) VisitListWebhookAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookAttempts429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ListWebhookAttempts429JSONResponse) VisitListWebhookAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookAttempts500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ListWebhookAttempts500JSONResponse) VisitListWebhookAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookAttempts502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response ListWebhookAttempts502JSONResponse) VisitListWebhookAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhookAttempts503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListWebhookAttempts503JSONResponse) VisitListWebhookAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveryRequestObject struct {
+	Id         WebhookEndpointIdPath `json:"id"`
+	DeliveryId WebhookDeliveryIdPath `json:"delivery_id"`
+}
+
+type RedeliverWebhookDeliveryResponseObject interface {
+	VisitRedeliverWebhookDeliveryResponse(w http.ResponseWriter) error
+}
+
+type RedeliverWebhookDelivery202JSONResponse WebhookDelivery
+
+func (response RedeliverWebhookDelivery202JSONResponse) VisitRedeliverWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDelivery400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RedeliverWebhookDelivery400JSONResponse) VisitRedeliverWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDelivery401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response RedeliverWebhookDelivery401JSONResponse) VisitRedeliverWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDelivery403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response RedeliverWebhookDelivery403JSONResponse) VisitRedeliverWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDelivery404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RedeliverWebhookDelivery404JSONResponse) VisitRedeliverWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDelivery409JSONResponse struct{ ConflictJSONResponse }
+
+func (response RedeliverWebhookDelivery409JSONResponse) VisitRedeliverWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDelivery429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response RedeliverWebhookDelivery429JSONResponse) VisitRedeliverWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDelivery500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response RedeliverWebhookDelivery500JSONResponse) VisitRedeliverWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDelivery502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response RedeliverWebhookDelivery502JSONResponse) VisitRedeliverWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDelivery503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response RedeliverWebhookDelivery503JSONResponse) VisitRedeliverWebhookDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DisableWebhookEndpointRequestObject struct {
 	Id WebhookEndpointIdPath `json:"id"`
 }
@@ -13760,7 +14877,8 @@ func (response DisableWebhookEndpoint503JSONResponse) VisitDisableWebhookEndpoin
 }
 
 type EnableWebhookEndpointRequestObject struct {
-	Id WebhookEndpointIdPath `json:"id"`
+	Id   WebhookEndpointIdPath `json:"id"`
+	Body *EnableWebhookEndpointJSONRequestBody
 }
 
 type EnableWebhookEndpointResponseObject interface {
@@ -13837,6 +14955,36 @@ func (response EnableWebhookEndpoint404JSONResponse) VisitEnableWebhookEndpointR
 	return err
 }
 
+type EnableWebhookEndpoint413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response EnableWebhookEndpoint413JSONResponse) VisitEnableWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EnableWebhookEndpoint415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response EnableWebhookEndpoint415JSONResponse) VisitEnableWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type EnableWebhookEndpoint429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response EnableWebhookEndpoint429JSONResponse) VisitEnableWebhookEndpointResponse(w http.ResponseWriter) error {
@@ -13882,6 +15030,171 @@ func (response EnableWebhookEndpoint502JSONResponse) VisitEnableWebhookEndpointR
 type EnableWebhookEndpoint503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response EnableWebhookEndpoint503JSONResponse) VisitEnableWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveriesRequestObject struct {
+	Id   WebhookEndpointIdPath `json:"id"`
+	Body *RedeliverWebhookDeliveriesJSONRequestBody
+}
+
+type RedeliverWebhookDeliveriesResponseObject interface {
+	VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error
+}
+
+type RedeliverWebhookDeliveries202JSONResponse WebhookRedelivery
+
+func (response RedeliverWebhookDeliveries202JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveries400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RedeliverWebhookDeliveries400JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveries401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response RedeliverWebhookDeliveries401JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveries403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response RedeliverWebhookDeliveries403JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveries404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RedeliverWebhookDeliveries404JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveries413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response RedeliverWebhookDeliveries413JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveries415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response RedeliverWebhookDeliveries415JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveries429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response RedeliverWebhookDeliveries429JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveries500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response RedeliverWebhookDeliveries500JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveries502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response RedeliverWebhookDeliveries502JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveries503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response RedeliverWebhookDeliveries503JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -14031,6 +15344,185 @@ func (response RotateWebhookSecret502JSONResponse) VisitRotateWebhookSecretRespo
 type RotateWebhookSecret503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response RotateWebhookSecret503JSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpointRequestObject struct {
+	Id   WebhookEndpointIdPath `json:"id"`
+	Body *TestWebhookEndpointJSONRequestBody
+}
+
+type TestWebhookEndpointResponseObject interface {
+	VisitTestWebhookEndpointResponse(w http.ResponseWriter) error
+}
+
+type TestWebhookEndpoint202JSONResponse WebhookDelivery
+
+func (response TestWebhookEndpoint202JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpoint400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response TestWebhookEndpoint400JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpoint401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response TestWebhookEndpoint401JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpoint403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response TestWebhookEndpoint403JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpoint404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response TestWebhookEndpoint404JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpoint409JSONResponse struct{ ConflictJSONResponse }
+
+func (response TestWebhookEndpoint409JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpoint413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response TestWebhookEndpoint413JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpoint415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response TestWebhookEndpoint415JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpoint429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response TestWebhookEndpoint429JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpoint500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response TestWebhookEndpoint500JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpoint502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response TestWebhookEndpoint502JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookEndpoint503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response TestWebhookEndpoint503JSONResponse) VisitTestWebhookEndpointResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -14221,15 +15713,33 @@ type StrictServerInterface interface {
 	// UpdateWebhookEndpoint Change a webhook endpoint
 	// (PATCH /v1/webhook_endpoints/{id})
 	UpdateWebhookEndpoint(ctx context.Context, request UpdateWebhookEndpointRequestObject) (UpdateWebhookEndpointResponseObject, error)
+	// ListWebhookDeliveries List the deliveries to a webhook endpoint
+	// (GET /v1/webhook_endpoints/{id}/deliveries)
+	ListWebhookDeliveries(ctx context.Context, request ListWebhookDeliveriesRequestObject) (ListWebhookDeliveriesResponseObject, error)
+	// GetWebhookDelivery Read a delivery
+	// (GET /v1/webhook_endpoints/{id}/deliveries/{delivery_id})
+	GetWebhookDelivery(ctx context.Context, request GetWebhookDeliveryRequestObject) (GetWebhookDeliveryResponseObject, error)
+	// ListWebhookAttempts List the attempts of a delivery
+	// (GET /v1/webhook_endpoints/{id}/deliveries/{delivery_id}/attempts)
+	ListWebhookAttempts(ctx context.Context, request ListWebhookAttemptsRequestObject) (ListWebhookAttemptsResponseObject, error)
+	// RedeliverWebhookDelivery Redeliver an event
+	// (POST /v1/webhook_endpoints/{id}/deliveries/{delivery_id}/redeliver)
+	RedeliverWebhookDelivery(ctx context.Context, request RedeliverWebhookDeliveryRequestObject) (RedeliverWebhookDeliveryResponseObject, error)
 	// DisableWebhookEndpoint Disable a webhook endpoint
 	// (POST /v1/webhook_endpoints/{id}/disable)
 	DisableWebhookEndpoint(ctx context.Context, request DisableWebhookEndpointRequestObject) (DisableWebhookEndpointResponseObject, error)
 	// EnableWebhookEndpoint Enable a webhook endpoint
 	// (POST /v1/webhook_endpoints/{id}/enable)
 	EnableWebhookEndpoint(ctx context.Context, request EnableWebhookEndpointRequestObject) (EnableWebhookEndpointResponseObject, error)
+	// RedeliverWebhookDeliveries Redeliver the events of a time range
+	// (POST /v1/webhook_endpoints/{id}/redeliver)
+	RedeliverWebhookDeliveries(ctx context.Context, request RedeliverWebhookDeliveriesRequestObject) (RedeliverWebhookDeliveriesResponseObject, error)
 	// RotateWebhookSecret Rotate the secret of a webhook endpoint
 	// (POST /v1/webhook_endpoints/{id}/rotate_secret)
 	RotateWebhookSecret(ctx context.Context, request RotateWebhookSecretRequestObject) (RotateWebhookSecretResponseObject, error)
+	// TestWebhookEndpoint Send a sample event
+	// (POST /v1/webhook_endpoints/{id}/test)
+	TestWebhookEndpoint(ctx context.Context, request TestWebhookEndpointRequestObject) (TestWebhookEndpointResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -15852,6 +17362,114 @@ func (sh *strictHandler) UpdateWebhookEndpoint(w http.ResponseWriter, r *http.Re
 	}
 }
 
+// ListWebhookDeliveries operation middleware
+func (sh *strictHandler) ListWebhookDeliveries(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, params ListWebhookDeliveriesParams) {
+	var request ListWebhookDeliveriesRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListWebhookDeliveries(ctx, request.(ListWebhookDeliveriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListWebhookDeliveries")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListWebhookDeliveriesResponseObject); ok {
+		if err := validResponse.VisitListWebhookDeliveriesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetWebhookDelivery operation middleware
+func (sh *strictHandler) GetWebhookDelivery(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, deliveryId WebhookDeliveryIdPath) {
+	var request GetWebhookDeliveryRequestObject
+
+	request.Id = id
+	request.DeliveryId = deliveryId
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetWebhookDelivery(ctx, request.(GetWebhookDeliveryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetWebhookDelivery")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetWebhookDeliveryResponseObject); ok {
+		if err := validResponse.VisitGetWebhookDeliveryResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListWebhookAttempts operation middleware
+func (sh *strictHandler) ListWebhookAttempts(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, deliveryId WebhookDeliveryIdPath) {
+	var request ListWebhookAttemptsRequestObject
+
+	request.Id = id
+	request.DeliveryId = deliveryId
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListWebhookAttempts(ctx, request.(ListWebhookAttemptsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListWebhookAttempts")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListWebhookAttemptsResponseObject); ok {
+		if err := validResponse.VisitListWebhookAttemptsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RedeliverWebhookDelivery operation middleware
+func (sh *strictHandler) RedeliverWebhookDelivery(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath, deliveryId WebhookDeliveryIdPath) {
+	var request RedeliverWebhookDeliveryRequestObject
+
+	request.Id = id
+	request.DeliveryId = deliveryId
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RedeliverWebhookDelivery(ctx, request.(RedeliverWebhookDeliveryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RedeliverWebhookDelivery")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RedeliverWebhookDeliveryResponseObject); ok {
+		if err := validResponse.VisitRedeliverWebhookDeliveryResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DisableWebhookEndpoint operation middleware
 func (sh *strictHandler) DisableWebhookEndpoint(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath) {
 	var request DisableWebhookEndpointRequestObject
@@ -15884,6 +17502,16 @@ func (sh *strictHandler) EnableWebhookEndpoint(w http.ResponseWriter, r *http.Re
 
 	request.Id = id
 
+	var body EnableWebhookEndpointJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.EnableWebhookEndpoint(ctx, request.(EnableWebhookEndpointRequestObject))
 	}
@@ -15897,6 +17525,39 @@ func (sh *strictHandler) EnableWebhookEndpoint(w http.ResponseWriter, r *http.Re
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(EnableWebhookEndpointResponseObject); ok {
 		if err := validResponse.VisitEnableWebhookEndpointResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RedeliverWebhookDeliveries operation middleware
+func (sh *strictHandler) RedeliverWebhookDeliveries(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath) {
+	var request RedeliverWebhookDeliveriesRequestObject
+
+	request.Id = id
+
+	var body RedeliverWebhookDeliveriesJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RedeliverWebhookDeliveries(ctx, request.(RedeliverWebhookDeliveriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RedeliverWebhookDeliveries")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RedeliverWebhookDeliveriesResponseObject); ok {
+		if err := validResponse.VisitRedeliverWebhookDeliveriesResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -15924,6 +17585,42 @@ func (sh *strictHandler) RotateWebhookSecret(w http.ResponseWriter, r *http.Requ
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RotateWebhookSecretResponseObject); ok {
 		if err := validResponse.VisitRotateWebhookSecretResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestWebhookEndpoint operation middleware
+func (sh *strictHandler) TestWebhookEndpoint(w http.ResponseWriter, r *http.Request, id WebhookEndpointIdPath) {
+	var request TestWebhookEndpointRequestObject
+
+	request.Id = id
+
+	var body TestWebhookEndpointJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestWebhookEndpoint(ctx, request.(TestWebhookEndpointRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestWebhookEndpoint")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestWebhookEndpointResponseObject); ok {
+		if err := validResponse.VisitTestWebhookEndpointResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

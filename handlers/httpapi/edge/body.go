@@ -343,6 +343,9 @@ func describe(k jsonschema.ErrorKind) (fault.ViolationCode, string) {
 	case *kind.Pattern:
 		return fault.Format, "must match " + k.Want
 	case *kind.Format:
+		if k.Want == "date-time" {
+			return fault.Format, timeForm
+		}
 		return fault.Format, "must be a " + k.Want
 	case *kind.MinLength:
 		if k.Want == 1 {

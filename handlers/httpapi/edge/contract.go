@@ -83,6 +83,8 @@ func LoadContract(file []byte) (*Contract, error) {
 		return nil, err
 	}
 	compiler := jsonschema.NewCompiler()
+	compiler.RegisterFormat(&jsonschema.Format{Name: "date-time", Validate: validTime})
+	compiler.AssertFormat()
 	if err := compiler.AddResource("contract.json", document); err != nil {
 		return nil, fmt.Errorf("httpapi: contract: %w", err)
 	}

@@ -72,7 +72,9 @@ func TestOperationsCarryWhatTheEdgeEnforces(t *testing.T) {
 		"cancelAnalysis": "analyses:write", "rerunAnalysis": "analyses:write", "streamAnalysis": "analyses:read",
 		"getCredits": "usage:read", "getUsage": "usage:read",
 		"listEvents": "webhooks:read", "getEvent": "webhooks:read", "streamEvents": "webhooks:read",
-		"listWebhookEndpoints": "webhooks:read", "createWebhookEndpoint": "webhooks:write", "getWebhookEndpoint": "webhooks:read",
+		"listWebhookEndpoints": "webhooks:read", "createWebhookEndpoint": "webhooks:write", "getWebhookEndpoint": "webhooks:read", "listWebhookDeliveries": "webhooks:read", "getWebhookDelivery": "webhooks:read",
+		"listWebhookAttempts": "webhooks:read", "redeliverWebhookDelivery": "webhooks:write", "redeliverWebhookDeliveries": "webhooks:write",
+		"testWebhookEndpoint":   "webhooks:write",
 		"updateWebhookEndpoint": "webhooks:write", "deleteWebhookEndpoint": "webhooks:write", "enableWebhookEndpoint": "webhooks:write",
 		"disableWebhookEndpoint": "webhooks:write", "rotateWebhookSecret": "webhooks:write",
 		"upgradeKey": "keys:write", "listApiKeys": "keys:write", "createApiKey": "keys:write", "getApiKey": "keys:write",
@@ -217,6 +219,10 @@ func TestWhatTheEdgeRefusesIsDescribed(t *testing.T) {
 	}
 }
 
+// queuesDeliveries are the operations that create nothing. A repeated redelivery finds the deliveries queued, and
+// a repeated test sends another sample.
+var queuesDeliveries = map[string]bool{"redeliverWebhookDelivery": true, "redeliverWebhookDeliveries": true, "testWebhookEndpoint": true}
+
 // TestEveryPostThatCreatesTakesAnIdempotencyKey reads the operations from the contract whose
 // success is 201 or 202, or whose response has a new secret, so that it covers new operations.
 func TestEveryPostThatCreatesTakesAnIdempotencyKey(t *testing.T) {
@@ -231,7 +237,8 @@ func TestEveryPostThatCreatesTakesAnIdempotencyKey(t *testing.T) {
 		responses := described["responses"].(map[string]any)
 		_, created := responses["201"]
 		_, accepted := responses["202"]
-		require.Equal(t, created || accepted || op.secretResponse, op.idempotent, op.id)
+		creates := (created || accepted) && !queuesDeliveries[op.id]
+		require.Equal(t, creates || op.secretResponse, op.idempotent, op.id)
 	}
 }
 

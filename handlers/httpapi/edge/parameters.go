@@ -164,8 +164,8 @@ func (p parameter) parse(text string, v *verdict) (any, bool) {
 		}
 		return text == "true", true
 	case p.format == "date-time":
-		if _, err := time.Parse(time.RFC3339, text); err != nil {
-			v.add(p.name, fault.Format, "must be an RFC 3339 time, such as 2026-01-02T03:04:05Z")
+		if validTime(text) != nil {
+			v.add(p.name, fault.Format, timeForm)
 			return nil, false
 		}
 	case p.name == "video_id":
@@ -175,6 +175,20 @@ func (p parameter) parse(text string, v *verdict) (any, bool) {
 		return nil, false
 	}
 	return text, true
+}
+
+// timeForm describes the form of a time.
+const timeForm = "must be an RFC 3339 time, such as 2026-01-02T03:04:05Z"
+
+// validTime returns nil for text that the generated server reads as a time. Other values than text are left to
+// the type of their schema.
+func validTime(value any) error {
+	text, isText := value.(string)
+	if !isText {
+		return nil
+	}
+	_, err := time.Parse(time.RFC3339, text)
+	return err
 }
 
 // parameterFault returns the fault for a parameter that the generated server cannot bind.

@@ -1206,7 +1206,9 @@ export interface paths {
         put?: never;
         /**
          * Enable a webhook endpoint
-         * @description Deliveries start again, and the count of failures starts from zero. Enabling an enabled endpoint has no effect. No body is needed.
+         * @description Deliveries start again, and the count of failures starts from zero. Enabling an enabled endpoint has no effect. With
+         *     `redeliver`, the deliveries that ended while the endpoint was disabled are queued, too: at most 1,000. If `has_more` of
+         *     `redelivery` is true, repeat the request. No body is needed.
          */
         post: operations["enableWebhookEndpoint"];
         delete?: never;
@@ -1262,6 +1264,180 @@ export interface paths {
          *     old secret. At most 5 secrets sign at a time: a further rotation gets 409 `resource_conflict`. No body is needed.
          */
         post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the deliveries to a webhook endpoint
+         * @description Newest event first. Deliveries are visible for 30 days. Without parameters these are the last 100.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+                /**
+                 * @description The id of a delivery. A malformed id reads as unknown.
+                 * @example whd_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1D
+                 */
+                delivery_id: components["parameters"]["WebhookDeliveryIdPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a delivery
+         * @description Returns the state of a delivery. It is visible for 30 days.
+         */
+        get: operations["getWebhookDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+                /**
+                 * @description The id of a delivery. A malformed id reads as unknown.
+                 * @example whd_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1D
+                 */
+                delivery_id: components["parameters"]["WebhookDeliveryIdPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the attempts of a delivery
+         * @description The last 100 attempts, newest first, with the beginning of each response.
+         */
+        get: operations["listWebhookAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+                /**
+                 * @description The id of a delivery. A malformed id reads as unknown.
+                 * @example whd_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1D
+                 */
+                delivery_id: components["parameters"]["WebhookDeliveryIdPath"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver an event
+         * @description Queues a `failed` or `dead` delivery at once, with all retries. The request has the same `webhook-id` and body, so a
+         *     receiver that drops repeats ignores it if it had processed the event. Others get 409 `resource_conflict`. No body is needed.
+         */
+        post: operations["redeliverWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver the events of a time range
+         * @description Queues the `failed` and `dead` deliveries that were created in the range, newest first, at most 1,000 for each request.
+         *     If `has_more` is true, repeat the request. Each event keeps its `webhook-id` and its body.
+         */
+        post: operations["redeliverWebhookDeliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook_endpoints/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a sample event
+         * @description Sends a sample event to the endpoint, signed like all others and with retries. The resource in it does not exist, and the
+         *     event is not in the feed. A disabled endpoint gets 409 `resource_conflict`.
+         */
+        post: operations["testWebhookEndpoint"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2452,6 +2628,7 @@ export interface components {
              * @description The time of the last successful delivery.
              */
             last_success_at: string | null;
+            redelivery?: components["schemas"]["WebhookRedelivery"];
             /** Format: date-time */
             created_at: string;
         };
@@ -2490,6 +2667,67 @@ export interface components {
             /** @description A note of yours. Null or an empty one removes it. */
             description?: string | null;
         };
+        /** @enum {string} */
+        WebhookDeliveryStatus: "pending" | "delivering" | "delivered" | "failed" | "dead";
+        WebhookDeliveryList: {
+            /** @enum {string} */
+            object: "list";
+            data: components["schemas"]["WebhookDelivery"][];
+            has_more: boolean;
+        };
+        WebhookAttempt: {
+            /** @enum {string} */
+            object: "webhook_attempt";
+            number: number;
+            /** Format: date-time */
+            started_at: string;
+            /** @description Null if the server process ended before it recorded the result. */
+            duration_ms: number | null;
+            /** @description The HTTP status of the response. Null without a response. */
+            status: number | null;
+            /** @description Why the attempt failed. Null if it succeeded. */
+            error: string | null;
+            /** @description The beginning of the body of the response. */
+            response: string | null;
+        };
+        WebhookAttemptList: {
+            /** @enum {string} */
+            object: "list";
+            data: components["schemas"]["WebhookAttempt"][];
+            has_more: boolean;
+        };
+        /** @description In the response to a redelivery, and to enable with `redeliver`. */
+        WebhookRedelivery: {
+            /** @enum {string} */
+            object: "webhook_redelivery";
+            /** @description The number of deliveries that were queued. */
+            requeued: number;
+            /** @description True if further deliveries match. */
+            has_more: boolean;
+        };
+        RedeliverRequest: {
+            /**
+             * Format: date-time
+             * @description Only deliveries that were created at or after this time.
+             */
+            created_after: string;
+            /**
+             * Format: date-time
+             * @description Only deliveries that were created at or before this time.
+             */
+            created_before?: string | null;
+        };
+        EnableWebhookEndpointRequest: {
+            /** @description Whether to queue the deliveries that ended while the endpoint was disabled. */
+            redeliver?: boolean | null;
+        };
+        TestWebhookEndpointRequest: {
+            /**
+             * @description The type of the sample event. By default it is the first of these that the endpoint subscribes to.
+             * @enum {string|null}
+             */
+            event_type?: "video.ready" | "video.failed" | "analysis.completed" | "analysis.failed" | "analysis.canceled" | null;
+        };
         WebhookDelivery: {
             id: string;
             /** @enum {string} */
@@ -2497,8 +2735,12 @@ export interface components {
             /** @description The same for all retries. Use it to skip duplicates. */
             event_id: string;
             event_type: components["schemas"]["EventType"];
-            /** @enum {string} */
-            status: "pending" | "delivering" | "delivered" | "failed" | "dead";
+            status: components["schemas"]["WebhookDeliveryStatus"];
+            /**
+             * @description Why there are no more attempts. Null unless the delivery is `dead`.
+             * @enum {string|null}
+             */
+            dead_reason: "retries_exhausted" | "endpoint_disabled" | "endpoint_deleted" | "resource_deleted" | null;
             attempt_count: number;
             last_response_status: number | null;
             last_error: string | null;
@@ -3449,6 +3691,11 @@ export interface components {
          * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
          */
         WebhookEndpointIdPath: string;
+        /**
+         * @description The id of a delivery. A malformed id reads as unknown.
+         * @example whd_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1D
+         */
+        WebhookDeliveryIdPath: string;
         /** @description The maximum number of items of a page. */
         Limit: number;
         /** @description Only resources that were created at or after this time. */
@@ -6950,7 +7197,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EnableWebhookEndpointRequest"];
+            };
+        };
         responses: {
             /** @description The enabled endpoint. */
             200: {
@@ -6986,6 +7237,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["BadGateway"];
@@ -7111,6 +7364,378 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items of a page. */
+                limit?: number;
+                /** @description The id of the last item of the previous page. Cannot be given together with `ending_before`. */
+                starting_after?: string;
+                /** @description The id of the first item of the next page. Cannot be given together with `starting_after`. */
+                ending_before?: string;
+                /** @description Only resources that were created at or after this time. */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /** @description Only resources that were created at or before this time. */
+                created_before?: components["parameters"]["CreatedBefore"];
+                /** @description Only deliveries in this state. */
+                status?: components["schemas"]["WebhookDeliveryStatus"];
+                /** @description Only deliveries of events of this type. */
+                event_type?: components["schemas"]["EventType"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+                /**
+                 * @description The id of a delivery. A malformed id reads as unknown.
+                 * @example whd_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1D
+                 */
+                delivery_id: components["parameters"]["WebhookDeliveryIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhookAttempts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+                /**
+                 * @description The id of a delivery. A malformed id reads as unknown.
+                 * @example whd_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1D
+                 */
+                delivery_id: components["parameters"]["WebhookDeliveryIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The attempts. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookAttemptList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeliverWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+                /**
+                 * @description The id of a delivery. A malformed id reads as unknown.
+                 * @example whd_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1D
+                 */
+                delivery_id: components["parameters"]["WebhookDeliveryIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The queued delivery. */
+            202: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeliverWebhookDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RedeliverRequest"];
+            };
+        };
+        responses: {
+            /** @description The number of queued deliveries. */
+            202: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookRedelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    testWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a webhook endpoint. A malformed id reads as unknown.
+                 * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
+                 */
+                id: components["parameters"]["WebhookEndpointIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TestWebhookEndpointRequest"];
+            };
+        };
+        responses: {
+            /** @description The queued delivery. */
+            202: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["BadGateway"];
