@@ -44,6 +44,7 @@ func (s *server) keepHouse(ctx context.Context) {
 		s.sweep(ctx, "old certificates", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
 			return projections.DeleteOldCertificates(ctx, s.pool, limit)
 		})
+		s.sweep(ctx, "idle targets of webhooks", s.deliveries.DeleteIdle)
 		if dropped, err := s.deliveries.KeepPartitions(ctx, s.clock.Now()); err != nil && ctx.Err() == nil {
 			s.log.Error("could not keep the partitions of deliveries", "error", err)
 		} else if dropped > 0 {

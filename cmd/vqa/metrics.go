@@ -14,6 +14,7 @@ import (
 	"vqa/eventstore"
 	"vqa/gpu"
 	"vqa/handlers/httpapi/edge"
+	"vqa/handlers/webhook"
 )
 
 // meter holds the Prometheus metrics of this process. Every label has a closed set of values:
@@ -27,6 +28,8 @@ type meter struct {
 	billed    prometheus.Counter
 	queueWait prometheus.Histogram
 	engine    *prometheus.HistogramVec
+	dispatch  prometheus.Histogram
+	attempts  *prometheus.CounterVec
 }
 
 // Buckets of the histograms, in seconds. A request waits up to 120 s with "Prefer: wait", a queued
@@ -57,9 +60,16 @@ func newMeter() *meter {
 			"Time from the creation of an analysis to its first attempt.", waitBuckets)),
 		engine: prometheus.NewHistogramVec(histogram("vqa_engine_request_seconds",
 			"Time of one request to the inference engine, by outcome: ok or failed.", engineBuckets), []string{"outcome"}),
+		dispatch: prometheus.NewHistogram(histogram("vqa_webhook_dispatch_seconds",
+			"Time from an event to the first attempt to deliver it.", waitBuckets)),
+		attempts: prometheus.NewCounterVec(counter("vqa_webhook_attempts_total",
+			"Attempts to deliver a webhook by outcome: accepted, refused or unreached."), []string{"outcome"}),
+	}
+	for _, outcome := range webhook.AttemptOutcomes() {
+		m.attempts.WithLabelValues(string(outcome))
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.refusals, m.latency, m.analyses, m.billed, m.queueWait, m.engine)
+		m.requests, m.refusals, m.latency, m.analyses, m.billed, m.queueWait, m.engine, m.dispatch, m.attempts)
 	return m
 }
 
@@ -201,6 +211,6 @@ func (s *server) metrics() http.Handler {
 		}
 		return float64(n)
 	})
-	s.meter.registry.MustRegister(s.alarms, createMetrics{s.creates})
+	s.meter.registry.MustRegister(s.alarms, createMetrics{s.creates}, webhookMetrics{s.deliveries, s.clock.Now})
 	return promhttp.HandlerFor(s.meter.registry, promhttp.HandlerOpts{})
 }

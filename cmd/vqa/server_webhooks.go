@@ -29,7 +29,8 @@ func (s *server) openWebhooks(ctx context.Context, render func(context.Context, 
 	s.closers = append(s.closers, func() error { poster.Close(); return nil })
 	s.dispatcher = webhook.NewDispatcher(webhook.Options{
 		Queue: s.deliveries, Streams: s.store, Outcomes: s.commands, Secrets: s.vault, Poster: poster,
-		Schedule: s.config.WebhookRetries, Now: s.clock.Now, Random: rand.Float64, Log: s.log,
+		Schedule: s.config.WebhookRetries, Now: s.clock.Now, Random: rand.Float64,
+		Attempted: s.meter.attempted, Log: s.log,
 	})
 	s.planner = &webhook.Subscriber{
 		Events: public.NewReader(s.store), History: s.store, Plans: s.deliveries, Render: render, Wake: s.dispatcher.Wake,

@@ -66,3 +66,10 @@ func (s *Source) New(prefix Prefix) string {
 	u := ulid.MustNew(ulid.Timestamp(s.now()), s.entropy)
 	return string(prefix) + "_" + u.String()
 }
+
+// Time returns the time of an id, in milliseconds. ok is false for text that is not an id.
+func Time(s string) (at time.Time, ok bool) {
+	_, text, found := strings.Cut(s, "_")
+	u, err := ulid.ParseStrict(text)
+	return u.Timestamp(), found && err == nil
+}

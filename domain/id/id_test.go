@@ -115,6 +115,18 @@ func TestValid(t *testing.T) {
 }
 
 // FuzzValid compares Valid with the pattern of the contract.
+func TestTime(t *testing.T) {
+	t.Parallel()
+	made := id.NewSource(stopped, rand.Reader).New(id.Event)
+	at, ok := id.Time(made)
+	require.True(t, ok)
+	require.True(t, stopped().Equal(at))
+	for _, text := range []string{"", "evt_", made[4:], made + "0", "evt_IIIIIIIIIIIIIIIIIIIIIIIIII"} {
+		_, ok := id.Time(text)
+		require.False(t, ok, text)
+	}
+}
+
 func FuzzValid(f *testing.F) {
 	for _, seed := range []string{"video_01JNQ3ZC8A0123456789ABCDEF", "video_", "an_01JNQ3ZC8A0123456789ABCDEI", "video_\xff"} {
 		f.Add(seed)

@@ -16,9 +16,9 @@ import (
 // Deliveries has the deliveries to webhook endpoints. Methods that return one have the error
 // resource_not_found.
 type Deliveries interface {
-	// LastSuccess returns the time of the last successful delivery to each endpoint. An endpoint
-	// without one is not in the map.
-	LastSuccess(ctx context.Context, endpointIDs ...string) (map[string]time.Time, error)
+	// Times returns the times of the deliveries to each endpoint. An endpoint without deliveries is
+	// not in the map.
+	Times(ctx context.Context, endpointIDs ...string) (map[string]deliveries.Times, error)
 	// Deliveries lists newest first those that are visible at now.
 	Deliveries(ctx context.Context, e webhook.Endpoint, f deliveries.Filter, p projections.Page, now time.Time) ([]deliveries.Delivery, bool, error)
 	Delivery(ctx context.Context, e webhook.Endpoint, deliveryID string, now time.Time) (deliveries.Delivery, error)

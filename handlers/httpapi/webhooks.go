@@ -169,13 +169,15 @@ func (s *server) renderEndpoints(ctx context.Context, endpoints ...webhook.Endpo
 	if s.Deliveries == nil || len(endpoints) == 0 {
 		return rendered, nil
 	}
-	last, err := s.Deliveries.LastSuccess(ctx, ids...)
+	times, err := s.Deliveries.Times(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	for i, endpointID := range ids {
-		if at, ok := last[endpointID]; ok {
-			rendered[i].LastSuccessAt = stampOf(&at)
+	for i, e := range endpoints {
+		t := times[e.ID]
+		rendered[i].LastSuccessAt = stampOf(t.LastSuccessAt)
+		if t.FailingSince != nil && e.Enabled() && !t.FailingSince.Before(e.FailuresSince) {
+			rendered[i].FailingSince = stampOf(t.FailingSince)
 		}
 	}
 	return rendered, nil

@@ -337,6 +337,26 @@ func TestWebhookEndpointsAreListed(t *testing.T) {
 	w.refused(c.do(http.MethodGet, "/v1/webhook_endpoints?starting_after="+ids[0], ""), 404, fault.ResourceNotFound, "")
 }
 
+// TestFailingSinceIsShown: an endpoint shows since when it fails, unless it is disabled or these failures do not count.
+func TestFailingSinceIsShown(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(0)
+	path := "/v1/webhook_endpoints/" + c.endpoint(`{}`).at("id").(string)
+	shown := func() any { return c.do(http.MethodGet, path, "").at("failing_since") }
+	require.Nil(t, shown())
+	since := w.now().Truncate(time.Millisecond)
+	_, err := w.pool.Exec(t.Context(), `insert into webhook_turns (target, account_id, next_due, failures, first_failure_at, last_failure_at)
+		values ($1, $2, 'infinity', 1, $3, $3)`, strings.TrimPrefix(path, "/v1/webhook_endpoints/"), c.key.AccountID, since.Add(time.Second))
+	require.NoError(t, err)
+	require.Equal(t, since.Add(time.Second).Format("2006-01-02T15:04:05.999Z"), shown())
+	c.do(http.MethodPost, path+"/disable", "")
+	require.Nil(t, shown())
+	w.advance(time.Minute)
+	c.do(http.MethodPost, path+"/enable", "")
+	require.Nil(t, shown())
+}
+
 func TestLastSuccessIsShown(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"vqa/domain/id"
 	"vqa/domain/webhook"
 	"vqa/handlers/command"
 	"vqa/handlers/intake/egress"
@@ -62,7 +63,9 @@ func (d *Dispatcher) attempt(ctx context.Context, c deliveries.Claimed, endpoint
 	if ctx.Err() != nil {
 		return f, errInterrupted
 	}
-	if response.Status >= 200 && response.Status <= 299 && err == nil {
+	accepted := response.Status >= 200 && response.Status <= 299 && err == nil
+	d.note(c, f.StartedAt, accepted, err)
+	if accepted {
 		return f.delivered(c), nil
 	}
 	f.Error = new(reason(response, err))
@@ -77,6 +80,25 @@ func (d *Dispatcher) attempt(ctx context.Context, c deliveries.Claimed, endpoint
 	}
 	f.RetryAt = &at
 	return f, nil
+}
+
+// note reports an attempt.
+func (d *Dispatcher) note(c deliveries.Claimed, at time.Time, accepted bool, err error) {
+	if d.Attempted == nil {
+		return
+	}
+	outcome := Refused
+	switch {
+	case accepted:
+		outcome = Accepted
+	case err != nil:
+		outcome = Unreached
+	}
+	began, ok := id.Time(c.EventID)
+	if !ok {
+		began = at
+	}
+	d.Attempted(c.Attempt, outcome, at.Sub(began))
 }
 
 // send makes one request and notes it in the result.

@@ -22,6 +22,9 @@ type Queue interface {
 	Refresh(ctx context.Context, turns []deliveries.Turn) (skipped []deliveries.Turn, err error)
 	Recover(ctx context.Context, now time.Time) (claims int, err error)
 	Release(ctx context.Context, incarnation string) error
+	Failing(ctx context.Context, now time.Time) ([]deliveries.FailingTarget, error)
+	Warn(ctx context.Context, endpointID string) (bool, error)
+	Forget(ctx context.Context, endpointID string) (bool, error)
 }
 
 // Outcomes records the ends of deliveries in the log.
@@ -54,7 +57,10 @@ type Options struct {
 	Now    func() time.Time
 	// Random returns a number from [0, 1).
 	Random func() float64
-	Log    *slog.Logger
+	// Attempted is called after each attempt with its number, its outcome and the time from the event to its
+	// start. It must not block. It may be nil.
+	Attempted func(attempt int, outcome AttemptOutcome, after time.Duration)
+	Log       *slog.Logger
 }
 
 // Dispatcher makes the attempts of this node.
@@ -98,8 +104,8 @@ func (d *Dispatcher) Run(ctx context.Context, leases Leases) {
 const (
 	// pollEvery bounds the time until deliveries are found that another node planned.
 	pollEvery = time.Second
-	// recoverEvery is the time between two searches for the claims of dead nodes.
-	recoverEvery = 5 * time.Second
+	// sweepEvery is the time between two searches for the claims of dead nodes and for failing endpoints.
+	sweepEvery = 5 * time.Second
 	// retryPause is the pause after a statement that failed.
 	retryPause = 200 * time.Millisecond
 	// releaseTimeout bounds the return of claims at the end of an incarnation.
@@ -144,9 +150,9 @@ type worker struct {
 
 // loop claims deliveries and starts their attempts until stop or the lease ends.
 func (w *worker) loop(stop context.Context) {
-	sweep := time.NewTicker(recoverEvery)
-	defer sweep.Stop()
-	w.recover()
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	w.sweep()
 	for stop.Err() == nil && w.ctx.Err() == nil {
 		timer := time.NewTimer(w.turn())
 		select {
@@ -154,8 +160,8 @@ func (w *worker) loop(stop context.Context) {
 		case <-w.ctx.Done():
 		case <-w.wake:
 		case <-w.freed:
-		case <-sweep.C:
-			w.recover()
+		case <-ticker.C:
+			w.sweep()
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -234,6 +240,12 @@ func (w *worker) endpoints(claimed []deliveries.Claimed) (map[string]webhook.Sta
 		}
 	}
 	return byAccount, nil
+}
+
+// sweep takes up the claims of dead nodes and judges endpoints that fail.
+func (w *worker) sweep() {
+	w.recover()
+	w.judge()
 }
 
 // recover returns the claims of dead nodes to the queue.

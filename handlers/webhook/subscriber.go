@@ -35,6 +35,7 @@ type Planner interface {
 	DropBodies(ctx context.Context, accountID, resourceID string, now time.Time) error
 	Hasten(ctx context.Context, target string, now time.Time) error
 	Requeue(ctx context.Context, now time.Time, keys ...webhook.DeliveryKey) error
+	Forget(ctx context.Context, endpointID string) (bool, error)
 }
 
 // Subscriber turns public events into deliveries.
@@ -59,6 +60,10 @@ func (s *Subscriber) Handle(ctx context.Context, r eventstore.Recorded) error {
 	case webhook.Deleted:
 		defer s.Wake()
 		return s.Plans.Hasten(ctx, e.EndpointID, s.Now())
+	case webhook.Enabled:
+		return s.forgive(ctx, e.AccountID, e.EndpointID, e.At)
+	case webhook.Changed:
+		return s.forgive(ctx, e.AccountID, e.EndpointID, e.At)
 	case webhook.Requeued:
 		return s.requeue(ctx, e)
 	}
@@ -80,6 +85,22 @@ func (s *Subscriber) Handle(ctx context.Context, r eventstore.Recorded) error {
 	}, targets, s.Now())
 	if added > 0 {
 		s.Wake()
+	}
+	return err
+}
+
+// forgive clears the failures of an endpoint if those before a change at a time do not count any more.
+func (s *Subscriber) forgive(ctx context.Context, accountID, endpointID string, changed time.Time) error {
+	recorded, err := s.History.LoadAll(ctx, fold.Webhook.Stream(accountID))
+	if err != nil {
+		return fmt.Errorf("the endpoints of %s: %w", accountID, err)
+	}
+	endpoints, err := fold.Webhook.Fold(webhook.State{}, recorded...)
+	if err != nil {
+		return fmt.Errorf("the endpoints of %s: %w", accountID, err)
+	}
+	if e, known := endpoints.Endpoint(endpointID); known && e.FailuresSince.Equal(changed) {
+		_, err = s.Plans.Forget(ctx, endpointID)
 	}
 	return err
 }

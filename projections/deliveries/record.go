@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"vqa/domain/webhook"
 )
 
 // Result is the result of a claimed delivery. Exactly one of Delivered, DeadReason and RetryAt is
@@ -153,23 +155,41 @@ func Merge(earlier, later []Turn) []Turn {
 }
 
 const (
-	lockTurnsSQL = "select target from webhook_turns where target = any($1) order by target for update skip locked"
-	refreshSQL   = `
-with r as (
-	select * from json_to_recordset($1::json) as r(target text, failures integer, first_fail timestamptz, last_fail timestamptz, success timestamptz)
-)
+	lockTurnsSQL = `
+select target, failures, first_failure_at, last_failure_at, warned, last_success_at
+  from webhook_turns where target = any($1) order by target for update skip locked`
+	refreshSQL = `
 update webhook_turns t
-   set failures = case when r.success is null then t.failures else 0 end + r.failures,
-       first_failure_at = case when r.success is null then coalesce(t.first_failure_at, r.first_fail) else r.first_fail end,
-       last_failure_at = case when r.success is null then coalesce(r.last_fail, t.last_failure_at) else r.last_fail end,
-       last_success_at = coalesce(r.success, t.last_success_at),
-       next_due = ` + nextDueSQL + `
-  from r
+   set failures = r.failures, first_failure_at = r.first_failure_at, last_failure_at = r.last_failure_at, warned = coalesce(r.warned, false),
+       last_success_at = r.last_success_at, next_due = ` + nextDueSQL + `
+  from json_to_recordset($1::json) as r(target text, failures integer, first_failure_at timestamptz, last_failure_at timestamptz,
+       warned boolean, last_success_at timestamptz)
  where t.target = r.target collate "C" and t.target = any($2)`
 )
 
+// record is what webhook_turns has about the attempts to a target.
+type record struct {
+	Target   string `json:"target"`
+	Failures int    `json:"failures"`
+	webhook.Health
+	LastSuccessAt *time.Time `json:"last_success_at"`
+}
+
+// after returns the record after the results of a turn.
+func (r record) after(t Turn) record {
+	if t.Success != nil {
+		r.Failures, r.Health, r.LastSuccessAt = 0, webhook.Health{}, t.Success
+	}
+	if t.FirstFail != nil {
+		r.Failures += t.Failures
+		r.Health = r.Failed(*t.FirstFail).Failed(*t.LastFail)
+	}
+	return r
+}
+
 // Refresh keeps the invariant of the turns after results were recorded, and counts failures. It
-// skips turns that another transaction has locked and returns them. The caller tries them again.
+// skips turns that another transaction has locked and returns them. The caller tries them again. The turns are
+// ordered by target.
 func (s *Store) Refresh(ctx context.Context, turns []Turn) (skipped []Turn, err error) {
 	if len(turns) == 0 {
 		return nil, nil
@@ -178,28 +198,35 @@ func (s *Store) Refresh(ctx context.Context, turns []Turn) (skipped []Turn, err 
 	for i, t := range turns {
 		targets[i] = t.Target
 	}
-	doc, err := json.Marshal(turns)
-	if err != nil {
-		return turns, fmt.Errorf("refresh turns: %w", err)
-	}
 	err = s.short(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, lockTurnsSQL, targets)
 		if err != nil {
 			return err
 		}
-		locked, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		locked, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r record, err error) {
+			err = row.Scan(&r.Target, &r.Failures, &r.FirstFailureAt, &r.LastFailureAt, &r.Warned, &r.LastSuccessAt)
+			return r, err
+		})
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, refreshSQL, doc, locked, PerTarget); err != nil {
-			return err
+		held := make([]string, 0, len(locked))
+		for i, r := range locked {
+			turn, _ := slices.BinarySearchFunc(turns, r.Target, func(t Turn, target string) int { return strings.Compare(t.Target, target) })
+			locked[i] = r.after(turns[turn])
+			held = append(held, r.Target)
 		}
 		for _, t := range turns {
-			if _, ok := slices.BinarySearch(locked, t.Target); !ok {
+			if _, ok := slices.BinarySearch(held, t.Target); !ok {
 				skipped = append(skipped, t)
 			}
 		}
-		return nil
+		doc, err := json.Marshal(locked)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, refreshSQL, doc, held, PerTarget)
+		return err
 	})
 	if err != nil {
 		return turns, fmt.Errorf("refresh turns: %w", err)

@@ -35,25 +35,6 @@ func (s *Store) short(ctx context.Context, run func(tx pgx.Tx) error) error {
 	})
 }
 
-// LastSuccess returns when each endpoint last accepted a delivery. An endpoint that never did is not in
-// the map.
-func (s *Store) LastSuccess(ctx context.Context, endpointIDs ...string) (map[string]time.Time, error) {
-	rows, err := s.pool.Query(ctx, "select target, last_success_at from webhook_turns where target = any($1) and last_success_at is not null", endpointIDs)
-	if err != nil {
-		return nil, fmt.Errorf("read the last successes of webhook endpoints: %w", err)
-	}
-	last := map[string]time.Time{}
-	var target string
-	var at time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&target, &at}, func() error {
-		last[target] = at
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("read the last successes of webhook endpoints: %w", err)
-	}
-	return last, nil
-}
-
 // Event is a public event that is delivered.
 type Event struct {
 	ID        string

@@ -324,3 +324,35 @@ func TestHasten(t *testing.T) {
 	require.NoError(t, w.store.Hasten(t.Context(), "we_1", w.now))
 	require.Equal(t, map[string]int{"we_1": 3}, byTarget(w.claim(nodeA, 10)))
 }
+
+// TestIdleHostsAreForgotten: the turn of a host that only requests named goes when nothing was sent to it for 35
+// days. Endpoints stay, and so does a host with a delivery.
+func TestIdleHostsAreForgotten(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	for _, target := range []string{"we_1", "ov_idle", "ov_busy"} {
+		w.plan("acct_1", target, 1)
+	}
+	w.end(nodeA, w.claim(nodeA, 10), delivered)
+	w.now = w.now.Add(36 * 24 * time.Hour)
+	w.plan("acct_1", "ov_busy", 1)
+	n, err := w.store.DeleteIdle(t.Context(), w.now, 10)
+	require.NoError(t, err)
+	require.Equal(t, int64(1), n)
+	require.Equal(t, 2, w.count("select count(*) from webhook_turns where target in ('we_1', 'ov_busy')"))
+}
+
+// TestBacklog counts what is due and what fails.
+func TestBacklog(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	b, err := w.store.Backlog(t.Context(), w.now)
+	require.NoError(t, err)
+	require.Zero(t, b)
+	w.plan("acct_1", "we_1", 1)
+	w.end(nodeA, w.claim(nodeA, 10), w.failed(time.Hour))
+	w.exec(`insert into webhook_endpoints (id, doc) values ('acct_1', '{"endpoints": [{"disabled_reason": "auto_failure"}, {"disabled_reason": "user"}, {}]}')`)
+	b, err = w.store.Backlog(t.Context(), w.now.Add(2*time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, deliveries.Backlog{Oldest: time.Hour, Failing: 1, Disabled: 1}, b)
+}

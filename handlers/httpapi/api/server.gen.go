@@ -3279,6 +3279,9 @@ type WebhookEndpoint struct {
 	DisabledReason *WebhookEndpointDisabledReason `json:"disabled_reason"`
 	Events         []EventType                    `json:"events"`
 
+	// FailingSince The time of the first failure since the last success. After 72 hours of failures the endpoint is disabled. Null if it is disabled.
+	FailingSince *time.Time `json:"failing_since"`
+
 	// LastSuccessAt The time of the last successful delivery.
 	LastSuccessAt *time.Time `json:"last_success_at"`
 

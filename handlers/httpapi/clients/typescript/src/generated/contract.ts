@@ -2628,6 +2628,11 @@ export interface components {
              * @description The time of the last successful delivery.
              */
             last_success_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time of the first failure since the last success. After 72 hours of failures the endpoint is disabled. Null if it is disabled.
+             */
+            failing_since: string | null;
             redelivery?: components["schemas"]["WebhookRedelivery"];
             /** Format: date-time */
             created_at: string;
