@@ -170,3 +170,56 @@ func BenchmarkWebhookDispatch(b *testing.B) {
 		b.ReportMetric(float64(latencies[n-1].Microseconds())/1000, "max-ms")
 	}
 }
+
+// BenchmarkWebhookHanging sends fresh events to a healthy endpoint and to another account while 10,000 deliveries
+// wait for an endpoint that hangs. It reports the time from the append to the arrival of the request.
+func BenchmarkWebhookHanging(b *testing.B) {
+	for range b.N {
+		w := open(b)
+		hanging, _ := w.endpoint("acct_1", "/hang", "video.failed")
+		w.receiver.on("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		w.exec(`insert into webhook_deliveries (event_id, target, id, account_id, livemode, event_type, resource_id, position, status, created_at)
+			select webhook_event_bound(now()) || lpad(g::text, 16, '0'), $1, 'whd_' || g, 'acct_1', true, 'video.failed', 'video_1', 1, 'pending', now()
+			  from generate_series(1, 10000) as g`, hanging)
+		w.exec(`insert into webhook_bodies (event_id, account_id, resource_id, body) select event_id, account_id, resource_id, '{}' from webhook_deliveries`)
+		w.exec(`insert into webhook_queue (event_id, target, delivery_id, account_id, due) select event_id, target, id, account_id, created_at from webhook_deliveries`)
+		w.exec("insert into webhook_turns (target, account_id, next_due) values ($1, 'acct_1', now())", hanging)
+		w.exec("analyze webhook_queue, webhook_deliveries, webhook_turns")
+
+		var mu sync.Mutex
+		arrived := map[string]time.Time{}
+		for account, path := range map[string]string{"acct_1": "/healthy", "acct_2": "/other"} {
+			w.endpoint(account, path)
+			w.receiver.on(path, func(_ http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				arrived[r.Header.Get("webhook-id")] = time.Now()
+			})
+		}
+		w.start("node_a")
+		w.eventually(4, "select count(*) from webhook_queue where claimed_by is not null")
+		const n, every = 200, 20 * time.Millisecond
+		appended := make(map[string]time.Time, n)
+		b.ResetTimer()
+		next := time.Now()
+		for i := range n {
+			time.Sleep(time.Until(next))
+			next = next.Add(every)
+			e := w.ready(fmt.Sprint("acct_", 1+i%2))
+			eventID, _ := public.ID(e)
+			appended[eventID] = time.Now()
+			w.handle(e)
+		}
+		w.eventually(n, "select count(*) from webhook_deliveries where status = 'delivered'")
+		b.StopTimer()
+		require.Greater(b, w.count("select count(*) from webhook_queue where target = $1", hanging), 9900, "the endpoint hangs")
+		latencies := make([]time.Duration, 0, n)
+		for eventID, at := range appended {
+			latencies = append(latencies, arrived[eventID].Sub(at))
+		}
+		slices.Sort(latencies)
+		b.ReportMetric(float64(latencies[n/2].Microseconds())/1000, "p50-ms")
+		b.ReportMetric(float64(latencies[n*95/100].Microseconds())/1000, "p95-ms")
+		b.ReportMetric(float64(latencies[n-1].Microseconds())/1000, "max-ms")
+	}
+}

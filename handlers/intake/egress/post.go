@@ -26,9 +26,10 @@ const (
 	postTLS     = 3 * time.Second
 	postTotal   = 10 * time.Second // docs/contract.md#delivery-3
 	// postIdle is how long an unused connection stays open, postIdlePerHost how many of one host,
-	// and postIdleConns how many in all.
+	// and postIdleConns how many in all. A host may have the endpoints of many accounts: with 2 for
+	// each host, TLS handshakes took most of the time of a burst.
 	postIdle        = 30 * time.Second
-	postIdlePerHost = 2
+	postIdlePerHost = 256
 	postIdleConns   = 1000
 	// postMaxAge is how long connections are reused. Then the name is resolved again.
 	postMaxAge = 5 * time.Minute
