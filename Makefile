@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-media test-fresh words race soak chaos rolling lint bench eval generate contract fuzz-api verify clean
+.PHONY: help setup build run test test-media test-fresh words race soak chaos rolling webhooks lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
@@ -17,6 +17,8 @@ CONTRACT_LINT := handlers/httpapi/lint
 FUZZER := .cache/fuzz/bin/schemathesis
 FUZZ_SECONDS ?= 180
 BENCH ?= .
+EVENTS ?= 1000
+KILLS ?= 20
 BENCHTIME ?= 1s
 ROUNDS ?= 3
 SEEDS ?= 100000
@@ -126,6 +128,9 @@ chaos: setup ## Break three nodes while customers use them (10 min; SECONDS=600 
 	@go test -c -o .cache/chaos.test ./cmd/vqa/internal/chaos
 	@cd cmd/vqa/internal/chaos && exec $(CURDIR)/.cache/chaos.test -test.run '^TestChaos$$' -test.timeout 0 \
 	  -chaos.run=$(SECONDS)s -chaos.fault=$(FAULT_SECONDS)s -chaos.seed=$(SEED) -chaos.report=$(CURDIR)/.cache/chaos
+
+webhooks: setup ## Kill the service 20 times while it delivers 1,000 events (3 min; EVENTS=1000 KILLS=20)
+	go test ./cmd/vqa -count 1 -run '^TestWebhooks$$' -timeout 30m -webhooks.events=$(EVENTS) -webhooks.kills=$(KILLS)
 
 bench: setup ## Run the benchmarks (12 min; BENCH=regexp ROUNDS=3)
 	@# Ratios: one iteration is a round of ceilings and measurements.
