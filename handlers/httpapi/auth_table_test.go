@@ -23,12 +23,9 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/video"
-	"vqa/domain/webhook"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/edge"
-	"vqa/projections"
-	"vqa/projections/resources"
 )
 
 var update = flag.Bool("update", false, "write docs/authentication.md instead of comparing with it")
@@ -282,30 +279,6 @@ func (w *table) request(op described, h *holder) (path, contentType, body, video
 		contentType = cmp.Or(contentType, "application/json")
 	}
 	return strings.NewReplacer("{id}", id, "{delivery_id}", deliveryID, "{code}", "unknown", "{file}", "unknown.js").Replace(op.path), contentType, body, videoID
-}
-
-// hook returns a new webhook endpoint of the holder, its only one.
-func (w *table) hook(h *holder) string {
-	w.removeEndpoints(h)
-	e, err := w.service.CreateWebhookEndpoint(w.t.Context(), h.caller, webhook.Settings{URL: "https://example.com/hook", Events: webhook.EventTypes()})
-	require.NoError(w.t, err)
-	return e.ID
-}
-
-// failedDelivery returns a delivery to an endpoint of the holder that waits for its next attempt.
-func (w *table) failedDelivery(h *holder, endpointID string) string {
-	t := webhooked{world: w.world, accountID: h.caller.AccountID, livemode: h.caller.Livemode, endpointID: endpointID}
-	return t.delivery("failed", "").id
-}
-
-// removeEndpoints keeps the holder below the limit of endpoints.
-func (w *table) removeEndpoints(h *holder) {
-	t := resources.Tenant{AccountID: h.caller.AccountID, Livemode: h.caller.Livemode}
-	all, _, err := resources.NewReader(w.pool).WebhookEndpoints(w.t.Context(), t, projections.Page{Limit: 100})
-	require.NoError(w.t, err)
-	for _, e := range all {
-		require.NoError(w.t, w.service.DeleteWebhookEndpoint(w.t.Context(), h.caller, e.ID))
-	}
 }
 
 // answer returns the status and the code of an operation for a credential.

@@ -337,43 +337,6 @@ func TestWebhookEndpointsAreListed(t *testing.T) {
 	w.refused(c.do(http.MethodGet, "/v1/webhook_endpoints?starting_after="+ids[0], ""), 404, fault.ResourceNotFound, "")
 }
 
-// TestFailingSinceIsShown: an endpoint shows since when it fails, unless it is disabled or these failures do not count.
-func TestFailingSinceIsShown(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	c := w.customer(0)
-	path := "/v1/webhook_endpoints/" + c.endpoint(`{}`).at("id").(string)
-	shown := func() any { return c.do(http.MethodGet, path, "").at("failing_since") }
-	require.Nil(t, shown())
-	since := w.now().Truncate(time.Millisecond)
-	_, err := w.pool.Exec(t.Context(), `insert into webhook_turns (target, account_id, next_due, failures, first_failure_at, last_failure_at)
-		values ($1, $2, 'infinity', 1, $3, $3)`, strings.TrimPrefix(path, "/v1/webhook_endpoints/"), c.key.AccountID, since.Add(time.Second))
-	require.NoError(t, err)
-	require.Equal(t, since.Add(time.Second).Format("2006-01-02T15:04:05.999Z"), shown())
-	c.do(http.MethodPost, path+"/disable", "")
-	require.Nil(t, shown())
-	w.advance(time.Minute)
-	c.do(http.MethodPost, path+"/enable", "")
-	require.Nil(t, shown())
-}
-
-func TestLastSuccessIsShown(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	c := w.customer(0)
-	path := "/v1/webhook_endpoints/" + c.endpoint(`{}`).at("id").(string)
-	require.Nil(t, c.do(http.MethodGet, path, "").at("last_success_at"))
-	_, err := w.pool.Exec(t.Context(), "insert into webhook_turns (target, account_id, next_due, last_success_at) values ($1, $2, 'infinity', '2026-11-22 12:00:00Z')",
-		strings.TrimPrefix(path, "/v1/webhook_endpoints/"), c.key.AccountID)
-	require.NoError(t, err)
-	c.endpoint(`{}`)
-	const shown = "2026-11-22T12:00:00Z"
-	require.Equal(t, shown, c.do(http.MethodGet, path, "").at("last_success_at"))
-	require.Equal(t, shown, c.do(http.MethodPost, path+"/rotate_secret", "").at("last_success_at"))
-	list := c.do(http.MethodGet, "/v1/webhook_endpoints", "").items()
-	require.Equal(t, []any{nil, shown}, []any{list[0]["last_success_at"], list[1]["last_success_at"]})
-}
-
 // TestEventTypesOfTheContract: the domain knows the types of the contract, and no others.
 func TestEventTypesOfTheContract(t *testing.T) {
 	t.Parallel()
