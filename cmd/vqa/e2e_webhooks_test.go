@@ -99,6 +99,8 @@ func TestWebhooks(t *testing.T) {
 	videoID := sandbox.text("fixture_video_id")
 	endpoint := c.call(t, http.MethodPost, "/v1/webhook_endpoints", map[string]any{"url": h.URL + "/hook", "events": []string{"analysis.completed"}})
 	require.Equal(t, http.StatusCreated, endpoint.status, "%s", endpoint.raw)
+	triggered := c.trigger(t)
+	l := c.listen(t, triggered)
 
 	a := c.call(t, http.MethodPost, "/v1/analyses", map[string]any{
 		"video_id": videoID, "prompt": "Is there a ball?", "webhook": map[string]any{"url": h.URL + "/override"},
@@ -117,8 +119,12 @@ func TestWebhooks(t *testing.T) {
 			require.NoError(t, s.start())
 		}
 	}
-	require.True(t, poll(stopTimeout, func() bool { return h.accepted("/hook") == more+1 && h.accepted("/override") == 1 }),
-		"%d of %d arrived:\n%s", h.accepted("/hook"), more+1, s.said)
+	require.True(t, poll(stopTimeout, func() bool { return h.accepted("/hook") == more+2 && h.accepted("/override") == 1 }),
+		"%d of %d arrived:\n%s", h.accepted("/hook"), more+2, s.said)
+	sent := h.events("/hook")
+	require.Contains(t, sent, triggered)
+	delete(sent, triggered)
+	l.require(t, sent)
 
 	verifier, err := standardwebhooks.NewWebhook(endpoint.text("secret"))
 	require.NoError(t, err)
@@ -147,7 +153,7 @@ func TestWebhooks(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(s.tool(t, "webhooks", "verify", "--json"), &verification))
 	// The fixture video became ready, too; its event has no target.
-	require.Equal(t, []int{more + 3, more + 3, 0}, []int{verification.Events, verification.Pairs, len(verification.Findings)})
+	require.Equal(t, []int{more + 4, more + 4, 0}, []int{verification.Events, verification.Pairs, len(verification.Findings)})
 	require.Contains(t, string(s.tool(t, "why", a.text("id"))), "─ delivery.delivered #")
 }
 
