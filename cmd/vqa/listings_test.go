@@ -20,13 +20,13 @@ import (
 // has this line before it, with the reason:
 //
 //	*Not run by a test: …*
-var shownDocuments = []string{"README.md", "docs/quickstart.md", "docs/operations.md", "docs/contributing.md"}
+var shownDocuments = []string{"README.md", "docs/quickstart.md", "docs/operations.md", "docs/contributing.md", "docs/webhooks.md"}
 
 // documentedAddress is the address of the service in the documents.
 const documentedAddress = "127.0.0.1:8080"
 
 // runnable are the languages of listings that are run.
-var runnable = []string{"console", "sh", "bash", "ts", "python"}
+var runnable = []string{"console", "sh", "bash", "ts", "python", "go"}
 
 // runs names the test that runs a listing. The text has identifies the listing in its document.
 var runs = []struct{ document, has, test string }{
@@ -52,6 +52,12 @@ var runs = []struct{ document, has, test string }{
 	{"docs/quickstart.md", "import { createClient", "TestNewUser"},
 	{"docs/quickstart.md", "node dist/quickstart.js", "TestNewUser"},
 	{"docs/quickstart.md", "import urllib.request", "TestNewUser"},
+	{"docs/webhooks.md", "standardwebhooks.NewWebhook(", "TestWebhookRecipes"},
+	{"docs/webhooks.md", "from standardwebhooks import", "TestWebhookRecipes"},
+	{"docs/webhooks.md", `from "standardwebhooks"`, "TestWebhookRecipes"},
+	{"docs/webhooks.md", "crypto/hmac", "TestWebhookRecipes"},
+	{"docs/webhooks.md", "import hmac", "TestWebhookRecipes"},
+	{"docs/webhooks.md", "createHmac,", "TestWebhookRecipes"},
 }
 
 // listing is a fenced block of a document.
