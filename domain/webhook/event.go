@@ -28,6 +28,8 @@ type Created struct {
 	Events []string `json:"events"`
 	// Description is absent when the owner gave none.
 	Description string `json:"description,omitempty"`
+	// NoticeEmail is the address that learns of failures. It is absent when the owner gave none.
+	NoticeEmail string `json:"notice_email,omitempty"`
 	// Secret signs the deliveries. It is encrypted.
 	Secret Secret    `json:"secret"`
 	At     time.Time `json:"at"`
@@ -42,7 +44,9 @@ type Changed struct {
 	// Events are the types of public events that the endpoint receives.
 	Events []string `json:"events"`
 	// Description is absent when the endpoint has none.
-	Description string    `json:"description,omitempty"`
+	Description string `json:"description,omitempty"`
+	// NoticeEmail is absent when the endpoint has none.
+	NoticeEmail string    `json:"notice_email,omitempty"`
 	At          time.Time `json:"at"`
 }
 
@@ -55,6 +59,16 @@ type SecretRotated struct {
 	Secret Secret `json:"secret"`
 	// OldExpiresAt is when the old secret expires.
 	OldExpiresAt time.Time `json:"old_expires_at"`
+	At           time.Time `json:"at"`
+}
+
+// Warned says that all attempts to an endpoint have failed for half of the time after which it is
+// disabled.
+type Warned struct {
+	AccountID  string `json:"account_id"`
+	EndpointID string `json:"endpoint_id"`
+	// FailingSince is the first of these failures.
+	FailingSince time.Time `json:"failing_since"`
 	At           time.Time `json:"at"`
 }
 
@@ -90,6 +104,9 @@ func (Changed) EventType() string { return "webhook.changed" }
 func (SecretRotated) EventType() string { return "webhook.secret_rotated" }
 
 // EventType returns the stored name.
+func (Warned) EventType() string { return "webhook.warned" }
+
+// EventType returns the stored name.
 func (Disabled) EventType() string { return "webhook.disabled" }
 
 // EventType returns the stored name.
@@ -101,6 +118,7 @@ func (Deleted) EventType() string { return "webhook.deleted" }
 func (Created) isEvent()       {}
 func (Changed) isEvent()       {}
 func (SecretRotated) isEvent() {}
+func (Warned) isEvent()        {}
 func (Disabled) isEvent()      {}
 func (Enabled) isEvent()       {}
 func (Deleted) isEvent()       {}

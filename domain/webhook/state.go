@@ -30,6 +30,10 @@ type Endpoint struct {
 	URL         string   `json:"url"`
 	Events      []string `json:"events"`
 	Description string   `json:"description,omitempty"`
+	// NoticeEmail learns of failures. It may be empty.
+	NoticeEmail string `json:"notice_email,omitempty"`
+	// WarnedOf is the first failure of the last warning.
+	WarnedOf *time.Time `json:"warned_of,omitempty"`
 	// DisabledReason is empty while the endpoint is enabled.
 	DisabledReason Reason     `json:"disabled_reason,omitempty"`
 	DisabledAt     *time.Time `json:"disabled_at,omitempty"`
@@ -100,7 +104,7 @@ func Evolve(s State, event Event) State {
 	case Created:
 		created := Endpoint{
 			ID: e.EndpointID, AccountID: e.AccountID, Livemode: e.Livemode, URL: e.URL, Events: e.Events,
-			Description: e.Description, FailuresSince: e.At, Secrets: []HeldSecret{{Secret: e.Secret}}, CreatedAt: e.At,
+			Description: e.Description, NoticeEmail: e.NoticeEmail, FailuresSince: e.At, Secrets: []HeldSecret{{Secret: e.Secret}}, CreatedAt: e.At,
 		}
 		s.Endpoints = append(slices.Clip(s.Endpoints), created)
 		return s
@@ -108,6 +112,8 @@ func Evolve(s State, event Event) State {
 		return s.with(e.EndpointID, func(of *Endpoint) { of.settle(e) })
 	case SecretRotated:
 		return s.with(e.EndpointID, func(of *Endpoint) { of.rotate(e) })
+	case Warned:
+		return s.with(e.EndpointID, func(of *Endpoint) { of.WarnedOf = &e.FailingSince })
 	case Disabled:
 		return s.with(e.EndpointID, func(of *Endpoint) { of.DisabledReason, of.DisabledAt = e.Reason, &e.At })
 	case Enabled:
@@ -136,7 +142,7 @@ func (e *Endpoint) settle(c Changed) {
 	if c.URL != e.URL {
 		e.FailuresSince = c.At
 	}
-	e.URL, e.Events, e.Description = c.URL, c.Events, c.Description
+	e.URL, e.Events, e.Description, e.NoticeEmail = c.URL, c.Events, c.Description, c.NoticeEmail
 }
 
 // rotate puts the new secret first and drops those that have ended.

@@ -63,9 +63,10 @@ func Events() *Codec {
 		Register[analysis.Narrated]("analysis.narrated"),
 		Register[analysis.NarrationFailed]("analysis.narration_failed"),
 
-		Register[webhook.Created]("webhook.created"),
-		Register[webhook.Changed]("webhook.changed"),
+		Register[webhook.Created]("webhook.created", unchanged).ReadFirst(),
+		Register[webhook.Changed]("webhook.changed", unchanged).ReadFirst(),
 		Register[webhook.SecretRotated]("webhook.secret_rotated"),
+		Register[webhook.Warned]("webhook.warned").ReadFirst(),
 		Register[webhook.Disabled]("webhook.disabled"),
 		Register[webhook.Enabled]("webhook.enabled"),
 		Register[webhook.Deleted]("webhook.deleted"),
