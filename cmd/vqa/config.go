@@ -65,6 +65,8 @@ type config struct {
 	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" format:"path of a PEM file" help:"Certificate authorities that are trusted for these targets."`
 
 	WebhookRetries []time.Duration `group:"Webhooks" env:"VQA_WEBHOOK_RETRIES" envDefault:"1m,5m,30m,2h,8h,24h" format:"durations, comma-separated" help:"Pauses between the attempts of a delivery: the first is the pause after the first attempt. Each varies by up to 20%. After the last attempt the delivery is dead."`
+	SMTPURL        string          `env:"VQA_SMTP_URL" secret:"true" format:"smtp:// or smtps:// URL" help:"Mail server, as smtp://user:password@host:587 or smtps://…, that sends notices about failing endpoints. When empty, notices are only logged."`
+	SMTPFrom       string          `env:"VQA_SMTP_FROM" format:"email address" help:"Sender of these notices. Required with VQA_SMTP_URL."`
 
 	MinFreeSpace      terminal.ByteCount `group:"Storage" env:"VQA_MIN_FREE_SPACE" envDefault:"1GiB" help:"Free space on the disk of the object store below which uploads and fetches fail with capacity_exhausted."`
 	StoragePerAccount terminal.ByteCount `env:"VQA_STORAGE_PER_ACCOUNT" envDefault:"100GiB" help:"Bytes of video that an account may store, open uploads included; 0 means no quota. Beyond it, requests fail with quota_exceeded."`
@@ -154,6 +156,9 @@ func (c config) check() error {
 		if d <= 0 {
 			return wrongValue("VQA_WEBHOOK_RETRIES", d, "must have durations greater than 0")
 		}
+	}
+	if _, err := c.sender(); err != nil {
+		return fmt.Errorf("configuration: VQA_SMTP_URL and VQA_SMTP_FROM: %w", err)
 	}
 	if c.QuotaSecondsPerMonth < 0 {
 		return wrongValue("VQA_QUOTA_SECONDS_PER_MONTH", c.QuotaSecondsPerMonth, "must not be negative")

@@ -177,7 +177,7 @@ var importRules = append([]importRule{
 	},
 	{
 		name: "the client speaks HTTP", in: []string{"vqa/cmd/vqa/internal/client"},
-		only: []string{"vqa/cmd/vqa/internal/terminal", "vqa/domain/...", "github.com/google/uuid"},
+		only: []string{"vqa/cmd/vqa/internal/terminal", "vqa/domain/...", "github.com/google/uuid", "github.com/tmaxmax/go-sse"},
 		why:  "the command line can do what every caller of the public API can do, and nothing else",
 	},
 	{

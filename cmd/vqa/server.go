@@ -204,8 +204,12 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	}
 	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, Now: s.clock.Now, Log: s.log}
 	s.extraction, s.temp = s.watchExtraction(), &healthProbe{test: writeTemp}
+	notifier, err := s.notifier()
+	if err != nil {
+		return err
+	}
 	s.jobs, err = jobs.New(jobs.Options{
-		Pool: s.pool, Analyses: slots, Objects: s.objects, Line: s.resources, Log: jobLog(s.log),
+		Pool: s.pool, Analyses: slots, Notifier: notifier, Objects: s.objects, Line: s.resources, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg.Observed(s.background.Add), Calibrations: s.calibrations,
 			Node: name, Log: s.log, Progress: resources.NewProgress(s.pool), Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"vqa/handlers/jobs"
+	"vqa/handlers/mail"
 	"vqa/handlers/vault"
 	"vqa/handlers/webhook"
 	"vqa/projections/deliveries"
@@ -18,6 +20,23 @@ type webhookParts struct {
 	// planner adds deliveries, and dispatcher makes the attempts of this node.
 	planner    *webhook.Subscriber
 	dispatcher *webhook.Dispatcher
+}
+
+// sender returns the sender of emails, or nil when no mail server is configured. Error: a setting is wrong.
+func (c config) sender() (*mail.Sender, error) {
+	if c.SMTPURL == "" && c.SMTPFrom == "" {
+		return nil, nil
+	}
+	return mail.New(c.SMTPURL, c.SMTPFrom)
+}
+
+// notifier returns the notifier about webhook endpoints, or nil without a mail server.
+func (s *server) notifier() (jobs.Notifier, error) {
+	sender, err := s.config.sender()
+	if sender == nil || err != nil {
+		return nil, err
+	}
+	return webhook.Notifier{Streams: s.store, Mailer: sender, PublicURL: s.config.PublicURL}, nil
 }
 
 // openWebhooks opens the planner and the dispatcher of webhooks. render returns the bytes of an event.

@@ -1,5 +1,7 @@
 package webhook
 
+import "time"
+
 // Command is a request to change a webhook endpoint.
 type Command interface{ isCommand() }
 
@@ -18,6 +20,8 @@ type Settings struct {
 	Events []string
 	// Description has at most MaxDescription characters. Empty means none.
 	Description string
+	// NoticeEmail is an address without a name, such as ops@example.com, of at most maxEmail characters. Empty means none.
+	NoticeEmail string
 }
 
 // Create adds an endpoint to an account.
@@ -33,8 +37,8 @@ type Change struct {
 	Ref
 	URL    *string
 	Events []string
-	// Description removes the description when it is empty.
-	Description *string
+	// Description and NoticeEmail are removed when they are empty.
+	Description, NoticeEmail *string
 }
 
 // RotateSecret replaces the secret of an endpoint. The old one signs for RotationOverlap.
@@ -49,6 +53,12 @@ type Disable struct{ Ref }
 // Fail disables an endpoint because its deliveries fail.
 type Fail struct{ Ref }
 
+// WarnOwner says that all attempts to an endpoint have failed since a time. Its owner is warned once of them.
+type WarnOwner struct {
+	Ref
+	FailingSince time.Time
+}
+
 // Enable makes a disabled endpoint receive events again.
 type Enable struct{ Ref }
 
@@ -60,5 +70,6 @@ func (Change) isCommand()       {}
 func (RotateSecret) isCommand() {}
 func (Disable) isCommand()      {}
 func (Fail) isCommand()         {}
+func (WarnOwner) isCommand()    {}
 func (Enable) isCommand()       {}
 func (Delete) isCommand()       {}

@@ -2,10 +2,12 @@ package webhook
 
 import (
 	"fmt"
+	"net/mail"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"vqa/domain/fault"
@@ -24,6 +26,8 @@ const (
 const (
 	// maxURL is the longest URL, in characters (docs/contract.md#limits).
 	maxURL = 2048
+	// maxEmail is the longest email address, in characters.
+	maxEmail = 254
 	// maxSecrets is the most secrets that sign at a time. Each adds a signature of 47 bytes
 	// to a header, and headers of 8 KiB are refused by common servers.
 	maxSecrets = 5
@@ -52,6 +56,8 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		return s.decide(c.Ref, func(e Endpoint) ([]Event, error) { return e.disable(ByUser, now), nil })
 	case Fail:
 		return s.decide(c.Ref, func(e Endpoint) ([]Event, error) { return e.disable(AutoFailure, now), nil })
+	case WarnOwner:
+		return s.decide(c.Ref, func(e Endpoint) ([]Event, error) { return e.warn(c.FailingSince, now), nil })
 	case Enable:
 		return s.decide(c.Ref, func(e Endpoint) ([]Event, error) {
 			if e.Enabled() {
@@ -80,7 +86,7 @@ func decideCreate(s State, c Create, now time.Time) ([]Event, error) {
 	}
 	return []Event{Created{
 		AccountID: c.AccountID, EndpointID: c.ID, Livemode: c.Livemode, URL: c.URL, Events: slices.Clone(c.Events),
-		Description: c.Description, Secret: c.Secret, At: now,
+		Description: c.Description, NoticeEmail: c.NoticeEmail, Secret: c.Secret, At: now,
 	}}, nil
 }
 
@@ -94,7 +100,7 @@ func (s State) decide(ref Ref, on func(Endpoint) ([]Event, error)) ([]Event, err
 }
 
 func (e Endpoint) change(c Change, now time.Time) ([]Event, error) {
-	next := Settings{URL: e.URL, Events: e.Events, Description: e.Description}
+	next := Settings{URL: e.URL, Events: e.Events, Description: e.Description, NoticeEmail: e.NoticeEmail}
 	if c.URL != nil {
 		next.URL = *c.URL
 	}
@@ -104,15 +110,20 @@ func (e Endpoint) change(c Change, now time.Time) ([]Event, error) {
 	if c.Description != nil {
 		next.Description = *c.Description
 	}
+	if c.NoticeEmail != nil {
+		next.NoticeEmail = *c.NoticeEmail
+	}
 	if violations := next.violations(); len(violations) > 0 {
 		return nil, fault.Invalid(violations...)
 	}
-	if next.URL == e.URL && slices.Equal(next.Events, e.Events) && next.Description == e.Description {
+	changed := Changed{
+		AccountID: e.AccountID, EndpointID: e.ID, URL: next.URL, Events: next.Events, Description: next.Description,
+		NoticeEmail: next.NoticeEmail, At: now,
+	}
+	if next.URL == e.URL && slices.Equal(next.Events, e.Events) && next.Description == e.Description && next.NoticeEmail == e.NoticeEmail {
 		return nil, nil
 	}
-	return []Event{Changed{
-		AccountID: e.AccountID, EndpointID: e.ID, URL: next.URL, Events: next.Events, Description: next.Description, At: now,
-	}}, nil
+	return []Event{changed}, nil
 }
 
 func (e Endpoint) rotateSecret(c RotateSecret, now time.Time) ([]Event, error) {
@@ -132,6 +143,14 @@ func (e Endpoint) disable(reason Reason, now time.Time) []Event {
 		return nil
 	}
 	return []Event{Disabled{AccountID: e.AccountID, EndpointID: e.ID, Reason: reason, At: now}}
+}
+
+// warn says once that the owner was warned of failures since a time.
+func (e Endpoint) warn(since, now time.Time) []Event {
+	if !e.Enabled() || e.WarnedOf != nil && e.WarnedOf.Equal(since) {
+		return nil
+	}
+	return []Event{Warned{AccountID: e.AccountID, EndpointID: e.ID, FailingSince: since, At: now}}
 }
 
 func (c Settings) violations() []fault.Violation {
@@ -158,5 +177,15 @@ func (c Settings) violations() []fault.Violation {
 	if utf8.RuneCountInString(c.Description) > MaxDescription {
 		add("description", fault.Length, fmt.Sprintf("must have at most %d characters", MaxDescription))
 	}
+	if a, err := mail.ParseAddress(c.NoticeEmail); c.NoticeEmail != "" && (err != nil || a.Address != c.NoticeEmail || !ascii(c.NoticeEmail)) {
+		add("notice_email", fault.Format, "must be an email address without a name, such as ops@example.com")
+	} else if utf8.RuneCountInString(c.NoticeEmail) > maxEmail {
+		add("notice_email", fault.Length, fmt.Sprintf("must have at most %d characters", maxEmail))
+	}
 	return found
+}
+
+// ascii reports whether every mail server accepts the characters of an address.
+func ascii(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }

@@ -11,13 +11,15 @@
 //	any                    | Change       | unchanged | webhook.changed
 //	any                    | RotateSecret | unchanged | webhook.secret_rotated
 //	any                    | Delete       | (none)    | webhook.deleted
+//	enabled                | WarnOwner    | enabled   | webhook.warned
 //	enabled                | Disable      | disabled  | webhook.disabled
 //	enabled                | Fail         | failed    | webhook.disabled
 //	disabled, failed       | Enable       | enabled   | webhook.enabled
 //	any                    | any          | unchanged | (none)
 //
 // The first row that fits applies. "disabled" is an endpoint that its owner disabled, and
-// "failed" is one that the service disabled. A Change that changes nothing has no event.
+// "failed" is one that the service disabled. A Change that changes nothing has no event, and the
+// owner is warned once of the same failures.
 //
 // An account has at most MaxEndpoints endpoints, in both modes together. A key manages and
 // an event reaches the endpoints of its own mode only. A deleted endpoint leaves the state.

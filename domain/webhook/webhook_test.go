@@ -36,7 +36,12 @@ var (
 		Secret: first, At: earlier,
 	}
 	disabled = webhook.Disabled{AccountID: "acct_1", EndpointID: "we_1", Reason: webhook.ByUser, At: earlier}
-	failed   = webhook.Disabled{AccountID: "acct_1", EndpointID: "we_1", Reason: webhook.AutoFailure, At: earlier}
+	warned   = webhook.Warned{AccountID: "acct_1", EndpointID: "we_1", FailingSince: earlier, At: earlier}
+	// addressed is the endpoint with an address for notices.
+	addressed = webhook.Changed{
+		AccountID: "acct_1", EndpointID: "we_1", URL: hookURL, Events: []string{"video.ready"}, Description: "orders", NoticeEmail: "ops@example.com", At: earlier,
+	}
+	failed = webhook.Disabled{AccountID: "acct_1", EndpointID: "we_1", Reason: webhook.AutoFailure, At: earlier}
 )
 
 // rotated returns the rotations of an endpoint at the given ages.
@@ -101,6 +106,17 @@ func TestDecide(t *testing.T) {
 		{Name: "a description of 501", When: with(func(c *webhook.Create) { c.Description = strings.Repeat("ä", 501) }), Refused: fault.ValidationFailed},
 
 		{Name: "another URL", Given: events{created}, When: webhook.Change{Ref: ref, URL: new(hookURL + "s")}, Then: changed(hookURL+"s", "orders", "video.ready")},
+		{Name: "an address with a name", When: with(func(c *webhook.Create) { c.NoticeEmail = "Ops <ops@example.com>" }), Refused: fault.ValidationFailed},
+		{Name: "an address with two lines", When: with(func(c *webhook.Create) { c.NoticeEmail = "ops@example.com\r\nBcc: all@example.com" }), Refused: fault.ValidationFailed},
+		{Name: "an address beyond ASCII", When: with(func(c *webhook.Create) { c.NoticeEmail = "öps@example.com" }), Refused: fault.ValidationFailed},
+		{Name: "a list of addresses", When: with(func(c *webhook.Create) { c.NoticeEmail = "a@example.com,b@example.com" }), Refused: fault.ValidationFailed},
+		{Name: "an address of 255", When: with(func(c *webhook.Create) { c.NoticeEmail = strings.Repeat("a", 243) + "@example.com" }), Refused: fault.ValidationFailed},
+		{Name: "a second warning of the same failures", Given: events{created, warned}, When: webhook.WarnOwner{Ref: ref, FailingSince: earlier}, Then: nil},
+		{Name: "a warning of later failures", Given: events{created, warned}, When: webhook.WarnOwner{Ref: ref, FailingSince: scenario.Now}, Then: events{
+			webhook.Warned{AccountID: "acct_1", EndpointID: "we_1", FailingSince: scenario.Now, At: scenario.Now},
+		}},
+		{Name: "no address", Given: events{created, addressed}, When: webhook.Change{Ref: ref, NoticeEmail: new("")}, Then: changed(hookURL, "orders", "video.ready")},
+		{Name: "the same address", Given: events{created, addressed}, When: webhook.Change{Ref: ref, NoticeEmail: new("ops@example.com")}, Then: nil},
 		{Name: "no description", Given: events{created}, When: webhook.Change{Ref: ref, Description: new("")}, Then: changed(hookURL, "", "video.ready")},
 		{
 			Name: "other events", Given: events{created}, When: webhook.Change{Ref: ref, Events: []string{"stream.ended"}},
@@ -141,6 +157,7 @@ func commands(of webhook.Ref) map[string]webhook.Command {
 	return map[string]webhook.Command{
 		"Create": create, "Change": webhook.Change{Ref: of, URL: new(hookURL + "/new")}, "RotateSecret": webhook.RotateSecret{Ref: of, Secret: second},
 		"Delete": webhook.Delete{Ref: of}, "Disable": webhook.Disable{Ref: of}, "Fail": webhook.Fail{Ref: of}, "Enable": webhook.Enable{Ref: of},
+		"WarnOwner": webhook.WarnOwner{Ref: of, FailingSince: earlier},
 	}
 }
 
@@ -160,7 +177,7 @@ func TestStateTable(t *testing.T) {
 		return "failed"
 	}
 	scenario.ReadTable(t, "endpoint").Check(t, []string{"(none)", "enabled", "disabled", "failed"},
-		[]string{"Create", "Change", "RotateSecret", "Delete", "Disable", "Fail", "Enable"},
+		[]string{"Create", "Change", "RotateSecret", "Delete", "Disable", "Fail", "Enable", "WarnOwner"},
 		func(t *testing.T, state, command string) (string, string) {
 			s := aggregate.Fold(given[state]...)
 			require.Equal(t, state, stateOf(s))

@@ -63,10 +63,10 @@ func Events() *Codec {
 		Register[analysis.Narrated]("analysis.narrated"),
 		Register[analysis.NarrationFailed]("analysis.narration_failed"),
 
-		Register[webhook.Created]("webhook.created", unchanged).ReadFirst(),
-		Register[webhook.Changed]("webhook.changed", unchanged).ReadFirst(),
+		Register[webhook.Created]("webhook.created", unchanged),
+		Register[webhook.Changed]("webhook.changed", unchanged),
 		Register[webhook.SecretRotated]("webhook.secret_rotated"),
-		Register[webhook.Warned]("webhook.warned").ReadFirst(),
+		Register[webhook.Warned]("webhook.warned"),
 		Register[webhook.Disabled]("webhook.disabled"),
 		Register[webhook.Enabled]("webhook.enabled"),
 		Register[webhook.Deleted]("webhook.deleted"),

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"time"
 
 	"vqa/domain/id"
 	"vqa/domain/webhook"
@@ -84,6 +85,29 @@ func (s *Service) FailWebhookEndpoint(ctx context.Context, cause Cause, e webhoo
 	in.streams = append(in.streams, webhooks.Stream(e.AccountID))
 	_, err := s.changeEndpoint(ctx, in, e.ID, webhook.Fail{Ref: webhook.Ref{ID: e.ID, Livemode: e.Livemode}})
 	return err
+}
+
+// WarnWebhookEndpoint records that the owner is warned of an endpoint whose attempts have all failed since a time. It is
+// idempotent. Error: resource_not_found for an endpoint that was deleted.
+func (s *Service) WarnWebhookEndpoint(ctx context.Context, e webhook.Endpoint, failingSince time.Time) error {
+	in := intent{accountID: e.AccountID, meta: s.systemMeta(Cause{}, e.AccountID, "webhooks")}
+	in.streams = append(in.streams, webhooks.Stream(e.AccountID))
+	c := webhook.WarnOwner{Ref: webhook.Ref{ID: e.ID, Livemode: e.Livemode}, FailingSince: failingSince}
+	_, err := s.changeEndpoint(ctx, in, e.ID, c)
+	return err
+}
+
+// Notice is an email to the owner of a webhook endpoint that fails.
+type Notice struct {
+	AccountID  string `json:"account_id"`
+	EndpointID string `json:"endpoint_id"`
+	// Position is that of the event that caused the notice. It identifies the notice.
+	Position int64 `json:"position" river:"unique"`
+	// Disabled tells that the endpoint is disabled. Otherwise the notice is the warning before.
+	Disabled bool `json:"disabled"`
+	// At is the time of the event, and FailingSince that of the first failure; the latter is zero if Disabled.
+	At           time.Time `json:"at"`
+	FailingSince time.Time `json:"failing_since"`
 }
 
 // changeEndpoint records a command on the endpoints of an account. It returns the endpoint

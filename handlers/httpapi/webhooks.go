@@ -33,6 +33,7 @@ func (s *server) ListWebhookEndpoints(ctx context.Context, r api.ListWebhookEndp
 func (s *server) CreateWebhookEndpoint(ctx context.Context, r api.CreateWebhookEndpointRequestObject) (api.CreateWebhookEndpointResponseObject, error) {
 	created, err := s.Service.CreateWebhookEndpoint(ctx, edge.ExchangeOf(ctx).Caller, webhook.Settings{
 		URL: r.Body.Url, Events: eventTypes(r.Body.Events), Description: given(r.Body.Description),
+		NoticeEmail: given(r.Body.NoticeEmail),
 	})
 	if err != nil {
 		return nil, err
@@ -62,12 +63,12 @@ func (s *server) UpdateWebhookEndpoint(ctx context.Context, r api.UpdateWebhookE
 	if r.Body.Events != nil {
 		c.Events = eventTypes(*r.Body.Events)
 	}
-	if r.Body.Description != nil {
-		var text string // stays empty for null
-		if err := json.Unmarshal(r.Body.Description, &text); err != nil {
-			return nil, err
-		}
-		c.Description = &text
+	var err error
+	if c.Description, err = textOrNull(r.Body.Description); err != nil {
+		return nil, err
+	}
+	if c.NoticeEmail, err = textOrNull(r.Body.NoticeEmail); err != nil {
+		return nil, err
 	}
 	e, err := s.Service.ChangeWebhookEndpoint(ctx, edge.ExchangeOf(ctx).Caller, c)
 	if err != nil {
@@ -75,6 +76,16 @@ func (s *server) UpdateWebhookEndpoint(ctx context.Context, r api.UpdateWebhookE
 	}
 	rendered, err := s.renderEndpoint(ctx, e)
 	return api.UpdateWebhookEndpoint200JSONResponse(rendered), err
+}
+
+// textOrNull returns the text of an optional field, empty for null, and nil when the field is absent.
+func textOrNull(field json.RawMessage) (*string, error) {
+	if field == nil {
+		return nil, nil
+	}
+	var text string
+	err := json.Unmarshal(field, &text)
+	return &text, err
 }
 
 // DeleteWebhookEndpoint answers DELETE /v1/webhook_endpoints/{id}.
@@ -194,6 +205,9 @@ func renderSettings(e webhook.Endpoint) api.WebhookEndpoint {
 	}
 	if e.Description != "" {
 		out.Description = &e.Description
+	}
+	if e.NoticeEmail != "" {
+		out.NoticeEmail = &e.NoticeEmail
 	}
 	if !e.Enabled() {
 		out.Status, out.DisabledReason = api.Disabled, new(api.WebhookEndpointDisabledReason(e.DisabledReason))

@@ -86,10 +86,11 @@ func TestWebhookEndpointsAreManaged(t *testing.T) {
 	other := c.do(http.MethodPatch, path, `{"events": ["stream.ended"], "description": "all streams"}`)
 	require.Equal(t, []any{"https://example.com/v2", []any{"stream.ended"}, "all streams"}, []any{other.at("url"), other.at("events"), other.at("description")})
 	for _, none := range []string{"null", `""`} {
-		c.do(http.MethodPatch, path, `{"description": "text"}`)
-		bare := c.do(http.MethodPatch, path, `{"description": `+none+`}`)
+		both := c.do(http.MethodPatch, path, `{"description": "text", "notice_email": "ops@example.com"}`)
+		require.Equal(t, []any{"text", "ops@example.com"}, []any{both.at("description"), both.at("notice_email")})
+		bare := c.do(http.MethodPatch, path, `{"description": `+none+`, "notice_email": `+none+`}`)
 		require.Equal(t, http.StatusOK, bare.StatusCode, string(bare.raw))
-		require.Nil(t, bare.at("description"), "null and an empty text remove it")
+		require.Equal(t, []any{nil, nil}, []any{bare.at("description"), bare.at("notice_email")}, "null and an empty text remove them")
 		require.Equal(t, []any{"stream.ended"}, bare.at("events"))
 	}
 	before := c.do(http.MethodGet, path, "")
@@ -196,6 +197,8 @@ func TestWebhookEndpointsAreChecked(t *testing.T) {
 		{`{"url": "https://example.com", "events": ["video.lost"]}`, "events.0", fault.Enum},
 		{`{"url": "https://example.com", "events": ["video.ready", "video.ready"]}`, "events", fault.Exclusive},
 		{`{"url": "https://example.com", "events": ["video.ready"], "description": "` + strings.Repeat("ä", 501) + `"}`, "description", fault.Length},
+		{`{"url": "https://example.com", "events": ["video.ready"], "notice_email": "ops"}`, "notice_email", fault.Format},
+		{`{"url": "https://example.com", "events": ["video.ready"], "notice_email": "` + strings.Repeat("a", 250) + `@example.com"}`, "notice_email", fault.Length},
 		{`{"url": "https://example.com", "events": ["video.ready"], "secret": "mine"}`, "secret", fault.UnknownField},
 	} {
 		got := c.do(http.MethodPost, "/v1/webhook_endpoints", tt.body)

@@ -25,6 +25,7 @@ const (
 	queueRemovals   = "removals"
 	queueDrawings   = "drawings"
 	queueNarratives = "narratives"
+	queueMail       = "mail"
 )
 
 // lastPriority is the lowest priority in River.
@@ -75,6 +76,8 @@ type Options struct {
 	Analyzer *Analyzer
 	Fetcher  *Fetcher
 	Objects  Cleaner
+	// Notifier sends emails; nil leaves them to other nodes.
+	Notifier Notifier
 	// Line reads the queue of analyses, in which accounts take turns.
 	Line Line
 	// Backlog counts the unfinished fetches of an account. With nil, all fetches have the
@@ -125,6 +128,15 @@ func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
 	})
 	addWorker(workers, lease, c.runs, removeTimeout, func(ctx context.Context, job *river.Job[removeArgs]) error {
 		return cutOff(ctx, snoozed(o.Log, job.JobRow, job.Args.VideoID, remove.run(ctx, job.Args.Removal)))
+	})
+	addWorker(workers, lease, c.runs, notifyTimeout, func(ctx context.Context, job *river.Job[notifyArgs]) error {
+		ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
+		defer cancel()
+		err := o.Notifier.Notify(ctx, job.Args.Notice)
+		if err != nil {
+			o.Log.WarnContext(ctx, "could not send an email; trying again", "endpoint_id", job.Args.EndpointID, "attempt", job.Attempt, "attempts", notifyAttempts, "error", err)
+		}
+		return err
 	})
 	config := &river.Config{
 		ID:                lease.Incarnation(),
@@ -178,6 +190,9 @@ func queues(o Options) map[string]river.QueueConfig {
 		queueVideos:     {MaxWorkers: fetchesPerNode},
 		queueRemovals:   {MaxWorkers: 4},
 		queueNarratives: {MaxWorkers: 2},
+	}
+	if o.Notifier != nil {
+		all[queueMail] = river.QueueConfig{MaxWorkers: 2}
 	}
 	if o.Analyzer.Renderer != nil {
 		all[queueDrawings] = river.QueueConfig{MaxWorkers: 1}

@@ -5,6 +5,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/video"
+	"vqa/domain/webhook"
 	"vqa/eventstore"
 	"vqa/handlers/command"
 )
@@ -20,6 +21,8 @@ type Jobs interface {
 	Fetch(ctx context.Context, fetch command.Fetch) error
 	// RemoveVideo deletes the stored objects of a deleted video.
 	RemoveVideo(ctx context.Context, removal command.Removal) error
+	// Notify sends an email about a webhook endpoint.
+	Notify(ctx context.Context, notice command.Notice) error
 }
 
 // Reactor enqueues the jobs that events require.
@@ -43,6 +46,17 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 		}
 		return r.Jobs.Fetch(ctx, command.Fetch{
 			AccountID: e.AccountID, VideoID: e.VideoID, URL: e.URL, Attempt: 1, Cause: command.CausedBy(recorded),
+		})
+	case webhook.Warned:
+		return r.Jobs.Notify(ctx, command.Notice{
+			AccountID: e.AccountID, EndpointID: e.EndpointID, Position: recorded.Position, At: e.At, FailingSince: e.FailingSince,
+		})
+	case webhook.Disabled:
+		if e.Reason != webhook.AutoFailure {
+			return nil
+		}
+		return r.Jobs.Notify(ctx, command.Notice{
+			AccountID: e.AccountID, EndpointID: e.EndpointID, Position: recorded.Position, At: e.At, Disabled: true,
 		})
 	case video.Deleted:
 		// A video that was never ready may have an upload too.

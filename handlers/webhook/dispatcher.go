@@ -31,6 +31,7 @@ type Queue interface {
 type Outcomes interface {
 	EndDelivery(ctx context.Context, e command.Ending) error
 	FailWebhookEndpoint(ctx context.Context, cause command.Cause, e webhook.Endpoint) error
+	WarnWebhookEndpoint(ctx context.Context, e webhook.Endpoint, failingSince time.Time) error
 }
 
 // Leases gives out the lease of this node.

@@ -48,6 +48,9 @@ func (w *worker) judgeOne(f deliveries.FailingTarget) error {
 		}
 		w.Log.WarnContext(w.ctx, "disabled a webhook endpoint: all attempts failed for 72 hours", about...)
 	case webhook.Warn:
+		if err := w.Outcomes.WarnWebhookEndpoint(w.ctx, e, *f.FirstFailureAt); err != nil && !fault.Has(err, fault.ResourceNotFound) {
+			return err
+		}
 		if first, err := w.Queue.Warn(w.ctx, e.ID); err != nil || !first {
 			return err
 		}

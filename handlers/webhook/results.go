@@ -125,6 +125,7 @@ func (w *worker) append(batch []finished) error {
 					errs[i] = err
 					return
 				}
+				w.Log.WarnContext(w.ctx, "disabled a webhook endpoint: its server responded with 410", "endpoint_id", f.gone.ID, "account_id", f.gone.AccountID)
 			}
 			if errs[i] = w.Outcomes.EndDelivery(w.ctx, *f.ending); errs[i] == nil {
 				f.ending = nil

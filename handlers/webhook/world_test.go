@@ -307,6 +307,11 @@ func (o outcomes) FailWebhookEndpoint(ctx context.Context, _ command.Cause, e do
 	return nil
 }
 
+func (o outcomes) WarnWebhookEndpoint(ctx context.Context, e domain.Endpoint, failingSince time.Time) error {
+	o.w.append(e.AccountID, fold.Webhook.Stream(e.AccountID), domain.Warned{AccountID: e.AccountID, EndpointID: e.ID, FailingSince: failingSince, At: time.Now()})
+	return nil
+}
+
 // request is a request that the receiver got.
 type request struct {
 	path   string

@@ -2158,6 +2158,9 @@ type CreateWebhookEndpointRequest struct {
 	// Events The events to send.
 	Events []EventType `json:"events"`
 
+	// NoticeEmail The address that gets an email when the endpoint has failed for 36 hours and when it is disabled. Only endpoints of live mode send it. An empty one equals null.
+	NoticeEmail *string `json:"notice_email,omitempty"`
+
 	// Url A public https URL.
 	Url string `json:"url"`
 }
@@ -3024,6 +3027,9 @@ type UpdateWebhookEndpointRequest struct {
 	// Events The events to send, in place of the current ones.
 	Events *[]EventType `json:"events,omitempty"`
 
+	// NoticeEmail The address that gets an email when the endpoint fails. Null or an empty one removes it.
+	NoticeEmail json.RawMessage `json:"notice_email,omitempty"`
+
 	// Url A public https URL.
 	Url *string `json:"url,omitempty"`
 }
@@ -3284,6 +3290,9 @@ type WebhookEndpoint struct {
 
 	// LastSuccessAt The time of the last successful delivery.
 	LastSuccessAt *time.Time `json:"last_success_at"`
+
+	// NoticeEmail The address that learns of failures.
+	NoticeEmail *string `json:"notice_email"`
 
 	// Redelivery In the response to a redelivery, and to enable with `redeliver`.
 	Redelivery *WebhookRedelivery `json:"redelivery,omitempty"`

@@ -1183,7 +1183,7 @@ export interface paths {
         head?: never;
         /**
          * Change a webhook endpoint
-         * @description Changes the fields of the body and keeps the others. `description: null` removes the description. The change applies
+         * @description Changes the fields of the body and keeps the others. `description: null` removes the description, and `notice_email: null` the address. The change applies
          *     to events that happen after it. Deliveries that wait for another attempt go to the new URL.
          */
         patch: operations["updateWebhookEndpoint"];
@@ -2611,6 +2611,8 @@ export interface components {
             url: string;
             events: components["schemas"]["EventType"][];
             description: string | null;
+            /** @description The address that learns of failures. */
+            notice_email: string | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
             /**
@@ -2660,6 +2662,11 @@ export interface components {
             events: components["schemas"]["EventType"][];
             /** @description A note of yours. An empty one equals null. */
             description?: string | null;
+            /**
+             * @description The address that gets an email when the endpoint has failed for 36 hours and when it is disabled. Only endpoints of live mode send it. An empty one equals null.
+             * @example ops@example.com
+             */
+            notice_email?: string | null;
         };
         UpdateWebhookEndpointRequest: {
             /**
@@ -2671,6 +2678,11 @@ export interface components {
             events?: components["schemas"]["EventType"][];
             /** @description A note of yours. Null or an empty one removes it. */
             description?: string | null;
+            /**
+             * @description The address that gets an email when the endpoint fails. Null or an empty one removes it.
+             * @example ops@example.com
+             */
+            notice_email?: string | null;
         };
         /** @enum {string} */
         WebhookDeliveryStatus: "pending" | "delivering" | "delivered" | "failed" | "dead";

@@ -1,0 +1,72 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"vqa/domain/webhook"
+	"vqa/eventstore/fold"
+	"vqa/handlers/command"
+	"vqa/handlers/mail"
+)
+
+// Mailer sends an email.
+type Mailer interface {
+	Send(ctx context.Context, m mail.Message) error
+}
+
+// Notifier writes to the owner of an endpoint that fails (docs/contract.md#delivery-6).
+type Notifier struct {
+	Streams Streams
+	Mailer  Mailer
+	// PublicURL is the base address of the service.
+	PublicURL string
+}
+
+// Notify sends a notice, unless the endpoint is gone, has no address, is in test mode, or was enabled since. The
+// error is that of the mailer or of the log.
+func (n Notifier) Notify(ctx context.Context, notice command.Notice) error {
+	stream := fold.Webhook.Stream(notice.AccountID)
+	histories, err := n.Streams.Load(ctx, stream)
+	if err != nil {
+		return err
+	}
+	state, err := fold.Webhook.Restore(histories[stream])
+	if err != nil {
+		return err
+	}
+	e, known := state.Endpoint(notice.EndpointID)
+	// Anybody can have a test key, so a notice of test mode could go to anybody.
+	if !known || e.NoticeEmail == "" || !e.Livemode || e.Enabled() == notice.Disabled {
+		return nil
+	}
+	return n.Mailer.Send(ctx, n.message(notice, e))
+}
+
+// message has nothing of the endpoint that its owner wrote, except the host of its URL.
+func (n Notifier) message(notice command.Notice, e webhook.Endpoint) mail.Message {
+	at := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+	host := e.URL
+	if u, err := url.Parse(e.URL); err == nil {
+		host = u.Hostname()
+	}
+	service := "localhost"
+	if u, err := url.Parse(n.PublicURL); err == nil {
+		service = u.Hostname()
+	}
+	subject, text := fmt.Sprintf("Webhook endpoint %s is failing", e.ID),
+		fmt.Sprintf("All attempts to deliver events to %s have failed since %s. The endpoint will be disabled after 72 hours of failures.\n", host, at(notice.FailingSince))
+	if notice.Disabled {
+		subject = fmt.Sprintf("Webhook endpoint %s was disabled", e.ID)
+		text = fmt.Sprintf("The endpoint on %s was disabled at %s, because it failed for 72 hours or responded with 410.\n\n"+
+			"Events are kept meanwhile. When the endpoint works again, enable it and send them:\nPOST %s/v1/webhook_endpoints/%s/enable {\"redeliver\": true}\n",
+			host, at(notice.At), n.PublicURL, e.ID)
+	}
+	text += fmt.Sprintf("\nWhat its server responded:\nGET %s/v1/webhook_endpoints/%s/deliveries\n\n"+
+		"You get this notice because the endpoint has this address as its notice_email.\n", n.PublicURL, e.ID)
+	return mail.Message{
+		ID: fmt.Sprintf("%s.%d@%s", e.ID, notice.Position, service), To: e.NoticeEmail, Subject: subject, Text: text,
+	}
+}
