@@ -126,6 +126,11 @@ var importRules = append([]importRule{
 		why:   "a live stream commands and analyses through small interfaces, so that it can be tested without a log",
 	},
 	{
+		name: "assembly is pure", in: []string{"vqa/streaming/assemble"},
+		only: []string{"github.com/pion/rtp/..."}, never: []string{"net", "log/...", "math/rand/..."},
+		why: "tests run it on virtual time, over networks that they invent",
+	},
+	{
 		name: "gpu only infers", in: []string{"vqa/gpu/..."},
 		never: append([]string{"vqa/eventstore/...", "vqa/projections/...", "vqa/handlers/...", "vqa/streaming/...", watermill, chi}, sql...),
 		why:   "inference neither bills nor notifies nor stores",
@@ -323,6 +328,8 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/handlers/command", "database/sql", []string{"no SQL in handlers"}},
 		{"vqa/handlers/command", "vqa/gpu/oip", []string{"handlers know no media stack and no engine"}},
 		{"vqa/streaming/live", "vqa/eventstore", []string{"streaming asks through its own interfaces"}},
+		{"vqa/streaming/assemble", "github.com/pion/webrtc/v4", []string{"assembly is pure"}},
+		{"vqa/streaming/assemble", "github.com/pion/rtp/codecs", nil},
 		{"vqa/gpu/oip", "vqa/eventstore", []string{"gpu only infers"}},
 		{"vqa/gpu/oip", "vqa/domain/answer", []string{"gpu reports evidence, not answers"}},
 		{"vqa/domain/evidence", "vqa/domain/query", []string{"evidence stands alone"}},

@@ -1,0 +1,282 @@
+package assemble
+
+import (
+	"time"
+
+	"github.com/pion/rtp"
+)
+
+// ClockRate is the number of ticks of Frame.Time in a second, for each codec.
+const ClockRate = 90_000
+
+const (
+	// maxSpan is the largest distance from the first missing packet to the newest one: 4 s of
+	// 2.5 Mbit/s.
+	maxSpan = 1024
+	// maxPicture bounds one picture, in bytes. A keyframe of 4K video has about 0.5 MB.
+	maxPicture = 4 << 20
+)
+
+// Codec is a video codec.
+type Codec uint8
+
+// The codecs that can be assembled.
+const (
+	H264 Codec = iota + 1
+	VP8
+	VP9
+)
+
+// String returns the name of the codec in SDP.
+func (c Codec) String() string {
+	switch c {
+	case H264:
+		return "H264"
+	case VP8:
+		return "VP8"
+	case VP9:
+		return "VP9"
+	default:
+		return "unknown"
+	}
+}
+
+// Frame is one complete picture as the sender encoded it.
+type Frame struct {
+	Codec Codec
+	// Key says that the picture refers to no other one.
+	Key bool
+	// Time is the RTP time in ticks, counted from the first packet of the stream. It can be
+	// negative for a packet that was sent before the first one to arrive.
+	Time int64
+	// Width and Height are the size in pixels, from the last keyframe.
+	Width, Height int
+	// Data is an access unit in Annex-B format, or a VP8 or VP9 frame. The receiver owns it.
+	Data []byte
+	// At is the time at which the last packet arrived.
+	At time.Time
+}
+
+// Counts describes a stream so far.
+type Counts struct {
+	// Packets arrived, Late ones among them came twice or after they were given up.
+	Packets, Late int64
+	// Lost packets were given up, Requests were made for missing packets.
+	Lost, Requests int64
+	// Pictures were delivered. Dropped ones were incomplete, malformed, or came before a keyframe.
+	Pictures, Dropped int64
+	// KeyframeRequests were made.
+	KeyframeRequests int64
+}
+
+// depacketizer collects the payloads of one picture.
+type depacketizer interface {
+	// opens reports whether the payload begins a keyframe, so that no part of the picture comes
+	// before it.
+	opens(payload []byte) bool
+	// add appends a payload. It returns false when the payload is malformed.
+	add(payload []byte) bool
+	// take returns the picture; ok is false when it is malformed. Without any picture, as in a
+	// packet of parameter sets, data is nil.
+	take() (p picture, ok bool)
+	// reset drops the payloads of the picture.
+	reset()
+}
+
+type picture struct {
+	data          []byte
+	key           bool
+	width, height int
+}
+
+// packet waits for the packets before it.
+type packet struct {
+	payload []byte
+	time    uint32
+	marker  bool
+	at      time.Time
+}
+
+// Assembler makes pictures of packets. It is for one goroutine.
+type Assembler struct {
+	codec   Codec
+	deliver func(Frame)
+	parts   depacketizer
+
+	started bool
+	next    int64 // the first sequence number that is not consumed
+	newest  int64 // the highest one that arrived
+	pending map[int64]packet
+	missing []gap // in order; the first one is next when any packet is pending
+
+	// The picture that next belongs to.
+	open   bool   // it has a packet
+	intact bool   // all of its packets were consumed, from its beginning on
+	time   uint32 // its RTP time
+	at     time.Time
+	// boundary says that the packet before next ended a picture.
+	boundary bool
+	// waiting says that only a keyframe can be delivered.
+	waiting bool
+
+	clock         int64 // extended time of the current picture
+	width, height int
+	requests      requests
+	counts        Counts
+}
+
+// New returns an assembler that calls deliver with each complete picture, within Push and Feedback.
+func New(codec Codec, deliver func(Frame)) *Assembler {
+	a := &Assembler{codec: codec, deliver: deliver, pending: map[int64]packet{}, waiting: true, requests: newRequests()}
+	switch codec {
+	case VP8:
+		a.parts = &vp8{}
+	case VP9:
+		a.parts = &vp9{}
+	default:
+		a.parts = &h264{}
+	}
+	return a
+}
+
+// Counts returns the counts of the stream so far.
+func (a *Assembler) Counts() Counts { return a.counts }
+
+// Push adds a packet that arrived at the given time. It does not keep payload.
+func (a *Assembler) Push(h *rtp.Header, payload []byte, at time.Time) {
+	a.counts.Packets++
+	seq := a.extend(h.SequenceNumber)
+	p := packet{payload: payload, time: h.Timestamp, marker: h.Marker, at: at}
+	if !a.started {
+		a.started, a.next, a.newest, a.time = true, seq, seq-1, p.time
+		// The beginning of the first keyframe may be late or lost.
+		wait := reordering
+		if a.parts.opens(payload) {
+			wait = keyframeWait
+		}
+		a.requests.keyframeAt(at.Add(wait))
+	}
+	_, twice := a.pending[seq]
+	switch {
+	case seq < a.next || twice:
+		a.counts.Late++
+		return
+	case seq-a.next >= maxSpan:
+		a.lose(at)
+		a.restart(seq)
+	case seq > a.next && a.waiting && a.parts.opens(payload) && (!a.open || !a.intact || a.time != p.time):
+		a.restart(seq)
+	}
+	a.reveal(seq, at)
+	if seq > a.next {
+		p.payload = append([]byte(nil), payload...)
+		a.pending[seq] = p
+		return
+	}
+	a.consume(p)
+	a.drain()
+}
+
+// extend returns the sequence number without wrap-around: the one nearest to the newest.
+func (a *Assembler) extend(seq uint16) int64 {
+	if !a.started {
+		return int64(seq)
+	}
+	return a.newest + int64(int16(seq-uint16(a.newest))) //nolint:gosec // the wrap-around is the purpose
+}
+
+// restart drops all packets before seq.
+func (a *Assembler) restart(seq int64) {
+	for s := range a.pending {
+		if s < seq {
+			delete(a.pending, s)
+		}
+	}
+	a.forget(seq)
+	a.newest = max(a.newest, seq-1)
+	a.next, a.open, a.boundary = seq, false, false
+}
+
+// drain consumes the pending packets up to the next gap.
+func (a *Assembler) drain() {
+	for len(a.pending) > 0 {
+		p, ok := a.pending[a.next]
+		if !ok {
+			return
+		}
+		delete(a.pending, a.next)
+		a.consume(p)
+	}
+}
+
+// consume adds the packet with the number next to its picture.
+func (a *Assembler) consume(p packet) {
+	a.next++
+	if len(p.payload) == 0 {
+		return // padding
+	}
+	if a.open && p.time != a.time {
+		a.finish()
+	}
+	if !a.open {
+		a.open, a.intact = true, a.boundary
+		a.clock += int64(int32(p.time - a.time)) //nolint:gosec // the wrap-around is the purpose
+		a.time = p.time
+		a.parts.reset()
+	}
+	a.at = p.at
+	if !a.intact && a.parts.opens(p.payload) {
+		a.parts.reset()
+		a.intact = true
+	}
+	if a.intact && !a.parts.add(p.payload) {
+		a.intact = false
+	}
+	if p.marker {
+		a.finish()
+	}
+}
+
+// finish ends the current picture.
+func (a *Assembler) finish() {
+	a.open, a.boundary = false, true
+	if !a.intact {
+		a.counts.Dropped++
+		a.await(a.at)
+		return
+	}
+	p, ok := a.parts.take()
+	switch {
+	case !ok:
+		a.counts.Dropped++
+		a.await(a.at)
+		return
+	case p.data == nil:
+		return
+	case a.waiting && !p.key:
+		a.counts.Dropped++
+		return
+	case p.key:
+		a.waiting, a.width, a.height = false, p.width, p.height
+		a.requests.keyframeArrived()
+	}
+	a.counts.Pictures++
+	a.deliver(Frame{Codec: a.codec, Key: p.key, Time: a.clock, Width: a.width, Height: a.height, Data: p.data, At: a.at})
+}
+
+// lose drops the current picture, of which a packet is missing for good.
+func (a *Assembler) lose(now time.Time) {
+	if a.open {
+		a.counts.Dropped++
+	}
+	a.open, a.boundary = false, false
+	a.await(now)
+}
+
+// await delivers nothing until the next keyframe, and requests one.
+func (a *Assembler) await(now time.Time) {
+	if !a.waiting {
+		a.waiting = true
+		a.requests.keyframeAt(now)
+	}
+}

@@ -1,0 +1,300 @@
+package assemble_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/pion/rtp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/streaming/assemble"
+)
+
+var allCodecs = []assemble.Codec{assemble.H264, assemble.VP8, assemble.VP9}
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// receiver is an assembler with the frames that it delivered.
+type receiver struct {
+	*assemble.Assembler
+	frames []assemble.Frame
+}
+
+func newReceiver(codec assemble.Codec) *receiver {
+	r := &receiver{}
+	r.Assembler = assemble.New(codec, func(f assemble.Frame) { r.frames = append(r.frames, f) })
+	return r
+}
+
+func (r *receiver) push(at time.Time, packets ...*rtp.Packet) {
+	for _, p := range packets {
+		r.Push(&p.Header, p.Payload, at)
+	}
+}
+
+// got describes the delivered pictures.
+func (r *receiver) got() []string {
+	var all [][]byte
+	for _, f := range r.frames {
+		all = append(all, f.Data)
+	}
+	return described(all...)
+}
+
+// described returns a short text that identifies each picture.
+func described(pictures ...[]byte) []string {
+	all := []string{}
+	for _, p := range pictures {
+		all = append(all, fmt.Sprintf("%d bytes, %x", len(p), sha256.Sum256(p)))
+	}
+	return all
+}
+
+func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+// eachCodec runs a test with a sender of each codec.
+func eachCodec(t *testing.T, test func(t *testing.T, s *sender, r *receiver)) {
+	for _, codec := range allCodecs {
+		t.Run(codec.String(), func(t *testing.T) {
+			t.Parallel()
+			test(t, newSender(codec, newRandom(7)), newReceiver(codec))
+		})
+	}
+}
+
+func TestPicturesInOrder(t *testing.T) {
+	t.Parallel()
+	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
+		s.seq, s.time = 65500, 1<<32-10*3000 // both wrap around
+		var want [][]byte
+		for i := range 100 {
+			picture := s.encode(i%30 == 0)
+			want = append(want, picture)
+			r.push(start.Add(time.Duration(i)*time.Second/30), s.packets(picture)...)
+		}
+		require.Equal(t, described(want...), r.got())
+		for i, f := range r.frames {
+			require.Equal(t, assemble.Frame{
+				Codec: s.codec, Key: i%30 == 0, Time: int64(i) * 3000, Width: 640, Height: 360,
+				Data: want[i], At: start.Add(time.Duration(i) * time.Second / 30),
+			}, f)
+		}
+		require.True(t, r.Due().IsZero() || r.Feedback(r.Due()).Missing == nil, "nothing is missing")
+	})
+}
+
+func TestAPictureWithAGapIsDroppedUntilTheNextKeyframe(t *testing.T) {
+	t.Parallel()
+	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
+		first, broken, after, key, last := s.encode(true), s.encode(false), s.encode(false), s.encode(true), s.encode(false)
+		now := start
+		r.push(now, s.packets(first)...)
+		r.push(now, s.packets(broken)[1:]...)
+		r.push(now, s.packets(after)...)
+		require.Equal(t, described(first), r.got(), "pictures wait for the missing packet")
+		keyframes := 0
+		for ; r.Counts().Lost == 0; now = r.Due() {
+			require.False(t, r.Due().IsZero())
+			if r.Feedback(now).Keyframe {
+				keyframes++
+			}
+		}
+		require.Equal(t, described(first), r.got(), "pictures that refer to the missing one are damaged")
+		for range 3 {
+			if r.Feedback(now).Keyframe {
+				keyframes++
+			}
+			now = r.Due()
+		}
+		require.Positive(t, keyframes, "a keyframe is requested")
+		r.push(now, s.packets(key)...)
+		r.push(now, s.packets(last)...)
+		require.Equal(t, described(first, key, last), r.got())
+	})
+}
+
+func TestARepairedPictureIsDelivered(t *testing.T) {
+	t.Parallel()
+	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
+		first, second, third := s.encode(true), s.encode(false), s.encode(false)
+		r.push(start, s.packets(first)...)
+		lost := s.packets(second)
+		r.push(start, s.packets(third)...)
+		require.Empty(t, r.Feedback(start.Add(9*time.Millisecond)).Missing, "the packet may be late")
+		want := []uint16{}
+		for _, p := range lost {
+			want = append(want, p.SequenceNumber)
+		}
+		require.Equal(t, want, r.Feedback(start.Add(10*time.Millisecond)).Missing)
+		require.Empty(t, r.Feedback(start.Add(39*time.Millisecond)).Missing, "the answer takes a round trip")
+		require.Equal(t, want, r.Feedback(start.Add(40*time.Millisecond)).Missing)
+		r.push(start.Add(50*time.Millisecond), lost...)
+		require.Equal(t, described(first, second, third), r.got())
+		require.Empty(t, r.Feedback(start.Add(time.Minute)).Missing)
+	})
+}
+
+func TestRequestsOfAPacketAreLimited(t *testing.T) {
+	t.Parallel()
+	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
+		r.SetRoundTrip(100 * time.Millisecond)
+		r.push(start, s.packets(s.encode(true))...)
+		r.push(start, s.packets(s.encode(false))[1:]...)
+		requests := 0
+		for now := start; r.Counts().Lost == 0; now = now.Add(time.Millisecond) {
+			requests += len(r.Feedback(now).Missing)
+			require.Less(t, now.Sub(start), 1020*time.Millisecond, "given up one round trip after the last request")
+		}
+		require.Equal(t, 10, requests)
+	})
+}
+
+// TestKeyframeRequestsBackOff counts the requests to a sender that never answers.
+func TestKeyframeRequestsBackOff(t *testing.T) {
+	t.Parallel()
+	s, r := newSender(assemble.H264, newRandom(1)), newReceiver(assemble.H264)
+	var times []time.Duration
+	for now := start; now.Before(start.Add(20 * time.Second)); now = now.Add(10 * time.Millisecond) {
+		r.push(now, s.packets(s.encode(false))...)
+		if r.Feedback(now).Keyframe {
+			times = append(times, now.Sub(start).Round(100*time.Millisecond))
+		}
+	}
+	require.Equal(t, []time.Duration{
+		0, 300 * time.Millisecond, 900 * time.Millisecond, 2100 * time.Millisecond,
+		4500 * time.Millisecond, 9300 * time.Millisecond, 14300 * time.Millisecond, 19300 * time.Millisecond,
+	}, times)
+}
+
+// TestAKeyframeEndsTheWait sends a keyframe while an earlier gap is still open.
+func TestAKeyframeEndsTheWait(t *testing.T) {
+	t.Parallel()
+	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
+		r.push(start, s.packets(s.encode(false))...) // the stream begins without a keyframe
+		s.packets(s.encode(false))                   // lost
+		key := s.encode(true)
+		r.push(start, s.packets(key)...)
+		require.Equal(t, described(key), r.got())
+		require.Empty(t, r.Feedback(start.Add(time.Second)).Missing, "the packets before it are obsolete")
+	})
+}
+
+func TestPadding(t *testing.T) {
+	t.Parallel()
+	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
+		first, second := s.encode(true), s.encode(false)
+		r.push(start, s.packets(first)...)
+		r.push(start, s.packet(nil, false), s.packet(nil, true))
+		r.push(start, s.packets(second)...)
+		require.Equal(t, described(first, second), r.got())
+	})
+}
+
+// TestNoMarkers ends each picture at the next time.
+func TestNoMarkers(t *testing.T) {
+	t.Parallel()
+	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
+		pictures := [][]byte{s.encode(true), s.encode(false), s.encode(false)}
+		for _, p := range pictures {
+			for _, packet := range s.packets(p) {
+				packet.Marker = false
+				r.push(start, packet)
+			}
+		}
+		require.Equal(t, described(pictures[:2]...), r.got())
+	})
+}
+
+// TestParameterSetsAreRepeated sends them once, before the first picture, as some encoders do.
+func TestParameterSetsAreRepeated(t *testing.T) {
+	t.Parallel()
+	s, r := newSender(assemble.H264, newRandom(1)), newReceiver(assemble.H264)
+	sets, pps := sps(1280, 720), []byte{0x68, 1, 2, 3}
+	idr, slice := append([]byte{0x65}, s.noise(3000)...), append([]byte{0x41}, s.noise(100)...)
+	r.push(start, s.packet(sets, false), s.packet(pps, true))
+	s.time += 3000
+	for _, unit := range [][]byte{idr, slice, idr} {
+		r.push(start, s.packets(annexB(unit))...)
+	}
+	require.Equal(t, described(annexB(sets, pps, idr), annexB(slice), annexB(sets, pps, idr)), r.got())
+	require.Equal(t, 1280, r.frames[0].Width)
+	require.Equal(t, 720, r.frames[0].Height)
+}
+
+func TestAChangeOfSize(t *testing.T) {
+	t.Parallel()
+	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
+		for _, size := range [][2]int{{320, 180}, {640, 360}, {1918, 1078}} {
+			s.width, s.height = size[0], size[1]
+			r.push(start, s.packets(s.encode(true))...)
+			r.push(start, s.packets(s.encode(false))...)
+		}
+		var sizes []string
+		for _, f := range r.frames {
+			sizes = append(sizes, fmt.Sprintf("%dx%d", f.Width, f.Height))
+		}
+		require.Equal(t, []string{"320x180", "320x180", "640x360", "640x360", "1918x1078", "1918x1078"}, sizes)
+	})
+}
+
+// TestMemoryIsBounded keeps a gap open while packets arrive.
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
+		r.push(start, s.packets(s.encode(true))...)
+		s.seq++
+		payload := s.packets(s.encode(false))[0].Payload
+		for range 5000 {
+			r.push(start, s.packet(payload, true))
+			pending, missing := r.Held()
+			require.LessOrEqual(t, pending, 1024)
+			require.LessOrEqual(t, missing, 1024)
+			s.seq += uint16(s.random.IntN(3))
+		}
+		// One picture without end is bounded too.
+		s.seq += 2000
+		key := s.packets(s.encode(true))
+		r.push(start, key[0])
+		for range 10000 {
+			r.push(start, s.packet(bytes.Repeat([]byte{0x41}, 1200), false))
+		}
+		require.LessOrEqual(t, r.PictureBytes(), 4<<20)
+	})
+}
+
+func TestMalformedPicturesAreDropped(t *testing.T) {
+	t.Parallel()
+	for name, payloads := range map[string][][]byte{
+		"fragment without its start": {{0x7c, 0x05, 1, 2}},
+		"fragment without its end":   {{0x7c, 0x81, 1, 2}},
+		"start within a fragment":    {{0x7c, 0x81, 1, 2}, {0x7c, 0x81, 1, 2}},
+		"unit within a fragment":     {{0x7c, 0x81, 1, 2}, {0x41, 1, 2}},
+		"aggregate cut off":          {{0x78, 0, 9, 1}},
+		"empty aggregate":            {{0x78}},
+		"empty unit in an aggregate": {{0x78, 0, 0}},
+		"interleaved mode":           {{0x79, 0, 0, 0, 1, 0x41}},
+		"reserved type":              {{0x5f, 1}},
+		"marked as damaged":          {{0xc1, 1, 2}},
+		"parameter set without size": {{0x67, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, r := newSender(assemble.H264, newRandom(1)), newReceiver(assemble.H264)
+			key, later := s.encode(true), s.encode(true)
+			r.push(start, s.packets(key)...)
+			for i, p := range payloads {
+				r.push(start, s.packet(p, i == len(payloads)-1))
+			}
+			s.time += 3000
+			r.push(start, s.packets(s.encode(false))...)
+			require.Equal(t, described(key), r.got())
+			require.True(t, r.Feedback(start.Add(time.Second)).Keyframe)
+			r.push(start, s.packets(later)...)
+			require.Equal(t, described(key, later), r.got())
+		})
+	}
+}

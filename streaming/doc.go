@@ -1,0 +1,9 @@
+// Package streaming is the folder of live video: media that arrives over WebRTC becomes pictures.
+//
+//   - assemble makes complete pictures of RTP packets and decides which packets to ask for again.
+//   - peer is the WebRTC end of the service: addresses, negotiation, ICE, TURN, diagnosis.
+//   - decode turns pictures into samples for the engine, with one ffmpeg for each stream.
+//
+// These packages know neither the log nor HTTP. They report what happens through functions that
+// their users pass in.
+package streaming
