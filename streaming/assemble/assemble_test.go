@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/streaming/assemble"
+	"vqa/streaming/assemble/assembletest"
 )
 
 var allCodecs = []assemble.Codec{assemble.H264, assemble.VP8, assemble.VP9}
@@ -57,29 +58,29 @@ func described(pictures ...[]byte) []string {
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
 // eachCodec runs a test with a sender of each codec.
-func eachCodec(t *testing.T, test func(t *testing.T, s *sender, r *receiver)) {
+func eachCodec(t *testing.T, test func(t *testing.T, s *assembletest.Encoder, r *receiver)) {
 	for _, codec := range allCodecs {
 		t.Run(codec.String(), func(t *testing.T) {
 			t.Parallel()
-			test(t, newSender(codec, newRandom(7)), newReceiver(codec))
+			test(t, assembletest.New(codec, newRandom(7)), newReceiver(codec))
 		})
 	}
 }
 
 func TestPicturesInOrder(t *testing.T) {
 	t.Parallel()
-	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
-		s.seq, s.time = 65500, 1<<32-10*3000 // both wrap around
+	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
+		s.Seq, s.Time = 65500, 1<<32-10*3000 // both wrap around
 		var want [][]byte
 		for i := range 100 {
-			picture := s.encode(i%30 == 0)
+			picture := s.Encode(i%30 == 0)
 			want = append(want, picture)
-			r.push(start.Add(time.Duration(i)*time.Second/30), s.packets(picture)...)
+			r.push(start.Add(time.Duration(i)*time.Second/30), s.Packets(picture)...)
 		}
 		require.Equal(t, described(want...), r.got())
 		for i, f := range r.frames {
 			require.Equal(t, assemble.Frame{
-				Codec: s.codec, Key: i%30 == 0, Time: int64(i) * 3000, Width: 640, Height: 360,
+				Codec: s.Codec, Key: i%30 == 0, Time: int64(i) * 3000, Width: 640, Height: 360,
 				Data: want[i], At: start.Add(time.Duration(i) * time.Second / 30),
 			}, f)
 		}
@@ -89,12 +90,12 @@ func TestPicturesInOrder(t *testing.T) {
 
 func TestAPictureWithAGapIsDroppedUntilTheNextKeyframe(t *testing.T) {
 	t.Parallel()
-	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
-		first, broken, after, key, last := s.encode(true), s.encode(false), s.encode(false), s.encode(true), s.encode(false)
+	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
+		first, broken, after, key, last := s.Encode(true), s.Encode(false), s.Encode(false), s.Encode(true), s.Encode(false)
 		now := start
-		r.push(now, s.packets(first)...)
-		r.push(now, s.packets(broken)[1:]...)
-		r.push(now, s.packets(after)...)
+		r.push(now, s.Packets(first)...)
+		r.push(now, s.Packets(broken)[1:]...)
+		r.push(now, s.Packets(after)...)
 		require.Equal(t, described(first), r.got(), "pictures wait for the missing packet")
 		keyframes := 0
 		for ; r.Counts().Lost == 0; now = r.Due() {
@@ -111,19 +112,19 @@ func TestAPictureWithAGapIsDroppedUntilTheNextKeyframe(t *testing.T) {
 			now = r.Due()
 		}
 		require.Positive(t, keyframes, "a keyframe is requested")
-		r.push(now, s.packets(key)...)
-		r.push(now, s.packets(last)...)
+		r.push(now, s.Packets(key)...)
+		r.push(now, s.Packets(last)...)
 		require.Equal(t, described(first, key, last), r.got())
 	})
 }
 
 func TestARepairedPictureIsDelivered(t *testing.T) {
 	t.Parallel()
-	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
-		first, second, third := s.encode(true), s.encode(false), s.encode(false)
-		r.push(start, s.packets(first)...)
-		lost := s.packets(second)
-		r.push(start, s.packets(third)...)
+	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
+		first, second, third := s.Encode(true), s.Encode(false), s.Encode(false)
+		r.push(start, s.Packets(first)...)
+		lost := s.Packets(second)
+		r.push(start, s.Packets(third)...)
 		require.Empty(t, r.Feedback(start.Add(9*time.Millisecond)).Missing, "the packet may be late")
 		want := []uint16{}
 		for _, p := range lost {
@@ -140,10 +141,10 @@ func TestARepairedPictureIsDelivered(t *testing.T) {
 
 func TestRequestsOfAPacketAreLimited(t *testing.T) {
 	t.Parallel()
-	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
+	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
 		r.SetRoundTrip(100 * time.Millisecond)
-		r.push(start, s.packets(s.encode(true))...)
-		r.push(start, s.packets(s.encode(false))[1:]...)
+		r.push(start, s.Packets(s.Encode(true))...)
+		r.push(start, s.Packets(s.Encode(false))[1:]...)
 		requests := 0
 		for now := start; r.Counts().Lost == 0; now = now.Add(time.Millisecond) {
 			requests += len(r.Feedback(now).Missing)
@@ -156,10 +157,10 @@ func TestRequestsOfAPacketAreLimited(t *testing.T) {
 // TestKeyframeRequestsBackOff counts the requests to a sender that never answers.
 func TestKeyframeRequestsBackOff(t *testing.T) {
 	t.Parallel()
-	s, r := newSender(assemble.H264, newRandom(1)), newReceiver(assemble.H264)
+	s, r := assembletest.New(assemble.H264, newRandom(1)), newReceiver(assemble.H264)
 	var times []time.Duration
 	for now := start; now.Before(start.Add(20 * time.Second)); now = now.Add(10 * time.Millisecond) {
-		r.push(now, s.packets(s.encode(false))...)
+		r.push(now, s.Packets(s.Encode(false))...)
 		if r.Feedback(now).Keyframe {
 			times = append(times, now.Sub(start).Round(100*time.Millisecond))
 		}
@@ -173,11 +174,11 @@ func TestKeyframeRequestsBackOff(t *testing.T) {
 // TestAKeyframeEndsTheWait sends a keyframe while an earlier gap is still open.
 func TestAKeyframeEndsTheWait(t *testing.T) {
 	t.Parallel()
-	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
-		r.push(start, s.packets(s.encode(false))...) // the stream begins without a keyframe
-		s.packets(s.encode(false))                   // lost
-		key := s.encode(true)
-		r.push(start, s.packets(key)...)
+	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
+		r.push(start, s.Packets(s.Encode(false))...) // the stream begins without a keyframe
+		s.Packets(s.Encode(false))                   // lost
+		key := s.Encode(true)
+		r.push(start, s.Packets(key)...)
 		require.Equal(t, described(key), r.got())
 		require.Empty(t, r.Feedback(start.Add(time.Second)).Missing, "the packets before it are obsolete")
 	})
@@ -185,11 +186,11 @@ func TestAKeyframeEndsTheWait(t *testing.T) {
 
 func TestPadding(t *testing.T) {
 	t.Parallel()
-	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
-		first, second := s.encode(true), s.encode(false)
-		r.push(start, s.packets(first)...)
-		r.push(start, s.packet(nil, false), s.packet(nil, true))
-		r.push(start, s.packets(second)...)
+	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
+		first, second := s.Encode(true), s.Encode(false)
+		r.push(start, s.Packets(first)...)
+		r.push(start, s.Packet(nil, false), s.Packet(nil, true))
+		r.push(start, s.Packets(second)...)
 		require.Equal(t, described(first, second), r.got())
 	})
 }
@@ -197,10 +198,10 @@ func TestPadding(t *testing.T) {
 // TestNoMarkers ends each picture at the next time.
 func TestNoMarkers(t *testing.T) {
 	t.Parallel()
-	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
-		pictures := [][]byte{s.encode(true), s.encode(false), s.encode(false)}
+	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
+		pictures := [][]byte{s.Encode(true), s.Encode(false), s.Encode(false)}
 		for _, p := range pictures {
-			for _, packet := range s.packets(p) {
+			for _, packet := range s.Packets(p) {
 				packet.Marker = false
 				r.push(start, packet)
 			}
@@ -212,26 +213,26 @@ func TestNoMarkers(t *testing.T) {
 // TestParameterSetsAreRepeated sends them once, before the first picture, as some encoders do.
 func TestParameterSetsAreRepeated(t *testing.T) {
 	t.Parallel()
-	s, r := newSender(assemble.H264, newRandom(1)), newReceiver(assemble.H264)
-	sets, pps := sps(1280, 720), []byte{0x68, 1, 2, 3}
-	idr, slice := append([]byte{0x65}, s.noise(3000)...), append([]byte{0x41}, s.noise(100)...)
-	r.push(start, s.packet(sets, false), s.packet(pps, true))
-	s.time += 3000
+	s, r := assembletest.New(assemble.H264, newRandom(1)), newReceiver(assemble.H264)
+	sets, pps := assembletest.SPS(1280, 720), []byte{0x68, 1, 2, 3}
+	idr, slice := append([]byte{0x65}, s.Noise(3000)...), append([]byte{0x41}, s.Noise(100)...)
+	r.push(start, s.Packet(sets, false), s.Packet(pps, true))
+	s.Time += 3000
 	for _, unit := range [][]byte{idr, slice, idr} {
-		r.push(start, s.packets(annexB(unit))...)
+		r.push(start, s.Packets(assembletest.AnnexB(unit))...)
 	}
-	require.Equal(t, described(annexB(sets, pps, idr), annexB(slice), annexB(sets, pps, idr)), r.got())
+	require.Equal(t, described(assembletest.AnnexB(sets, pps, idr), assembletest.AnnexB(slice), assembletest.AnnexB(sets, pps, idr)), r.got())
 	require.Equal(t, 1280, r.frames[0].Width)
 	require.Equal(t, 720, r.frames[0].Height)
 }
 
 func TestAChangeOfSize(t *testing.T) {
 	t.Parallel()
-	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
+	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
 		for _, size := range [][2]int{{320, 180}, {640, 360}, {1918, 1078}} {
-			s.width, s.height = size[0], size[1]
-			r.push(start, s.packets(s.encode(true))...)
-			r.push(start, s.packets(s.encode(false))...)
+			s.Width, s.Height = size[0], size[1]
+			r.push(start, s.Packets(s.Encode(true))...)
+			r.push(start, s.Packets(s.Encode(false))...)
 		}
 		var sizes []string
 		for _, f := range r.frames {
@@ -244,23 +245,23 @@ func TestAChangeOfSize(t *testing.T) {
 // TestMemoryIsBounded keeps a gap open while packets arrive.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	eachCodec(t, func(t *testing.T, s *sender, r *receiver) {
-		r.push(start, s.packets(s.encode(true))...)
-		s.seq++
-		payload := s.packets(s.encode(false))[0].Payload
+	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
+		r.push(start, s.Packets(s.Encode(true))...)
+		s.Seq++
+		payload := s.Packets(s.Encode(false))[0].Payload
 		for range 5000 {
-			r.push(start, s.packet(payload, true))
+			r.push(start, s.Packet(payload, true))
 			pending, missing := r.Held()
 			require.LessOrEqual(t, pending, 1024)
 			require.LessOrEqual(t, missing, 1024)
-			s.seq += uint16(s.random.IntN(3))
+			s.Seq += uint16(s.Random.IntN(3))
 		}
 		// One picture without end is bounded too.
-		s.seq += 2000
-		key := s.packets(s.encode(true))
+		s.Seq += 2000
+		key := s.Packets(s.Encode(true))
 		r.push(start, key[0])
 		for range 10000 {
-			r.push(start, s.packet(bytes.Repeat([]byte{0x41}, 1200), false))
+			r.push(start, s.Packet(bytes.Repeat([]byte{0x41}, 1200), false))
 		}
 		require.LessOrEqual(t, r.PictureBytes(), 4<<20)
 	})
@@ -283,17 +284,17 @@ func TestMalformedPicturesAreDropped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, r := newSender(assemble.H264, newRandom(1)), newReceiver(assemble.H264)
-			key, later := s.encode(true), s.encode(true)
-			r.push(start, s.packets(key)...)
+			s, r := assembletest.New(assemble.H264, newRandom(1)), newReceiver(assemble.H264)
+			key, later := s.Encode(true), s.Encode(true)
+			r.push(start, s.Packets(key)...)
 			for i, p := range payloads {
-				r.push(start, s.packet(p, i == len(payloads)-1))
+				r.push(start, s.Packet(p, i == len(payloads)-1))
 			}
-			s.time += 3000
-			r.push(start, s.packets(s.encode(false))...)
+			s.Time += 3000
+			r.push(start, s.Packets(s.Encode(false))...)
 			require.Equal(t, described(key), r.got())
 			require.True(t, r.Feedback(start.Add(time.Second)).Keyframe)
-			r.push(start, s.packets(later)...)
+			r.push(start, s.Packets(later)...)
 			require.Equal(t, described(key, later), r.got())
 		})
 	}

@@ -38,13 +38,16 @@ type gap struct {
 // requests decides when to ask for what.
 type requests struct {
 	interval time.Duration
+	limit    int       // of requests of one packet
 	due      time.Time // of the next work of Feedback, zero for never
 	keyframe time.Time // the earliest next request of a keyframe
 	last     time.Time // the last one
 	wait     time.Duration
 }
 
-func newRequests() requests { return requests{interval: minInterval, wait: keyframeWait} }
+func newRequests() requests {
+	return requests{interval: minInterval, limit: maxRequests, wait: keyframeWait}
+}
 
 // at plans work of Feedback.
 func (r *requests) at(due time.Time) {
@@ -67,6 +70,9 @@ func (r *requests) keyframeArrived() { r.wait, r.keyframe = keyframeWait, time.T
 // SetRoundTrip sets the round-trip time to the sender. The default is 30 ms.
 func (a *Assembler) SetRoundTrip(d time.Duration) { a.requests.interval = max(minInterval, d) }
 
+// WithoutRepair requests no packets, for a sender that does not answer. A gap is given up after 10 ms.
+func (a *Assembler) WithoutRepair() { a.requests.limit = 0 }
+
 // Due returns the time at which Feedback must be called, or the zero time.
 func (a *Assembler) Due() time.Time { return a.requests.due }
 
@@ -78,12 +84,12 @@ func (a *Assembler) Feedback(now time.Time) Feedback {
 		return f
 	}
 	r.due = time.Time{}
-	for len(a.missing) > 0 && a.missing[0].requests >= maxRequests && !now.Before(a.missing[0].due) {
+	for len(a.missing) > 0 && a.missing[0].requests >= r.limit && !now.Before(a.missing[0].due) {
 		a.giveUp(now)
 	}
 	for i := range a.missing {
 		g := &a.missing[i]
-		if g.requests < maxRequests && !now.Before(g.due) {
+		if g.requests < r.limit && !now.Before(g.due) {
 			g.requests++
 			g.due = now.Add(r.interval)
 			f.Missing = append(f.Missing, uint16(g.seq)) //nolint:gosec // the low 16 bits are the number

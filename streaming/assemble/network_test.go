@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/streaming/assemble"
+	"vqa/streaming/assemble/assembletest"
 )
 
 // network delivers packets late, twice, out of order or never. Times are virtual.
@@ -65,7 +66,7 @@ func (n *network) send(now time.Time, p *rtp.Packet) {
 
 // call is one session over a network.
 type call struct {
-	*sender
+	*assembletest.Encoder
 	*receiver
 	net      *network
 	pictures [][]byte
@@ -78,7 +79,7 @@ type call struct {
 func newCall(codec assemble.Codec, seed uint64, loss, dup float64, jitter time.Duration) *call {
 	random := newRandom(seed)
 	return &call{
-		sender: newSender(codec, random), receiver: newReceiver(codec), sent: map[uint16]*rtp.Packet{}, keyWish: true, repairs: true,
+		Encoder: assembletest.New(codec, random), receiver: newReceiver(codec), sent: map[uint16]*rtp.Packet{}, keyWish: true, repairs: true,
 		net: &network{random: random, loss: loss, dup: dup, jitter: jitter},
 	}
 }
@@ -90,9 +91,9 @@ func (c *call) run(n int) {
 	for range n {
 		key := c.keyWish
 		c.keyWish = false
-		picture := c.encode(key)
+		picture := c.Encode(key)
 		c.pictures, c.keys = append(c.pictures, picture), append(c.keys, key)
-		for _, p := range c.packets(picture) {
+		for _, p := range c.Packets(picture) {
 			c.sent[p.SequenceNumber] = p
 			c.net.send(now, p)
 		}
@@ -179,8 +180,8 @@ func TestRepair(t *testing.T) {
 	}{{"2 %", .02, 590}, {"10 %", .1, 590}, {"30 %", .3, 540}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			eachCodec(t, func(t *testing.T, s *sender, _ *receiver) {
-				c := newCall(s.codec, 11, tt.loss, 0, 5*time.Millisecond)
+			eachCodec(t, func(t *testing.T, s *assembletest.Encoder, _ *receiver) {
+				c := newCall(s.Codec, 11, tt.loss, 0, 5*time.Millisecond)
 				c.SetRoundTrip(45 * time.Millisecond)
 				c.run(600)
 				c.net.loss = 0

@@ -9,13 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/streaming/assemble"
+	"vqa/streaming/assemble/assembletest"
 )
 
 func TestSizeOfPictures(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		width, height := 2*rapid.IntRange(1, 4096).Draw(t, "width"), 2*rapid.IntRange(1, 4096).Draw(t, "height")
-		w, h, ok := assemble.ParseSPS(sps(width, height))
+		w, h, ok := assemble.ParseSPS(assembletest.SPS(width, height))
 		require.True(t, ok)
 		require.Equal(t, []int{width, height}, []int{w, h})
 	})
@@ -47,10 +48,10 @@ func TestSizeOfRealStreams(t *testing.T) {
 // FuzzPush feeds packets of any bytes: two bytes of number and flags, one of length, the payload.
 func FuzzPush(f *testing.F) {
 	for _, codec := range allCodecs {
-		s := newSender(codec, newRandom(1))
+		s := assembletest.New(codec, newRandom(1))
 		var seed []byte
 		for _, key := range []bool{true, false} {
-			for _, p := range s.packets(s.encode(key)) {
+			for _, p := range s.Packets(s.Encode(key)) {
 				payload := p.Payload[:min(len(p.Payload), 40)]
 				flags := byte(0)
 				if p.Marker {

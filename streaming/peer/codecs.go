@@ -1,0 +1,170 @@
+package peer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pion/sdp/v3"
+	"github.com/pion/webrtc/v4"
+
+	"vqa/streaming/assemble"
+)
+
+// OfferError says why an offer of a client cannot be answered. The text is for the client.
+type OfferError struct{ Message string }
+
+// Error implements error.
+func (e *OfferError) Error() string { return e.Message }
+
+// preferred lists the codecs, best first. Every browser must offer H.264, and its decoder is the
+// fastest.
+var preferred = []assemble.Codec{assemble.H264, assemble.VP8, assemble.VP9}
+
+// profiles of H.264 that are registered, best first: constrained baseline, baseline, main, high.
+// Browsers send the first, aiortc the second.
+var profiles = []string{"42e01f", "42001f", "4d001f", "64001f"}
+
+// mediaEngine registers the codecs, each with retransmission.
+func mediaEngine() (*webrtc.MediaEngine, error) {
+	engine := &webrtc.MediaEngine{}
+	feedback := []webrtc.RTCPFeedback{{Type: "nack"}, {Type: "nack", Parameter: "pli"}, {Type: "ccm", Parameter: "fir"}}
+	next := webrtc.PayloadType(96)
+	register := func(mime, format string) error {
+		codec := webrtc.RTPCodecParameters{
+			RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: mime, ClockRate: assemble.ClockRate, SDPFmtpLine: format, RTCPFeedback: feedback},
+			PayloadType:        next,
+		}
+		repair := webrtc.RTPCodecParameters{
+			RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeRTX, ClockRate: assemble.ClockRate, SDPFmtpLine: fmt.Sprintf("apt=%d", next)},
+			PayloadType:        next + 1,
+		}
+		next += 2
+		if err := engine.RegisterCodec(codec, webrtc.RTPCodecTypeVideo); err != nil {
+			return err
+		}
+		return engine.RegisterCodec(repair, webrtc.RTPCodecTypeVideo)
+	}
+	for _, profile := range profiles {
+		for mode := 1; mode >= 0; mode-- {
+			format := fmt.Sprintf("level-asymmetry-allowed=1;packetization-mode=%d;profile-level-id=%s", mode, profile)
+			if err := register(webrtc.MimeTypeH264, format); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := register(webrtc.MimeTypeVP8, ""); err != nil {
+		return nil, err
+	}
+	return engine, register(webrtc.MimeTypeVP9, "profile-id=0")
+}
+
+// codecOf returns the codec with a MIME type, or 0.
+func codecOf(mime string) assemble.Codec {
+	for _, c := range preferred {
+		if strings.EqualFold(mime, "video/"+c.String()) {
+			return c
+		}
+	}
+	return 0
+}
+
+// checkOffer finds the problems that pion does not report.
+func checkOffer(offer string) error {
+	var s sdp.SessionDescription
+	if err := s.UnmarshalString(offer); err != nil {
+		return &OfferError{"The field sdp is not a valid session description: " + err.Error() + "."}
+	}
+	var videos []*sdp.MediaDescription
+	for _, m := range s.MediaDescriptions {
+		if m.MediaName.Media == "video" && m.MediaName.Port.Value != 0 {
+			videos = append(videos, m)
+		}
+	}
+	switch {
+	case len(videos) == 0:
+		return &OfferError{"The offer has no video. Add a video track before you create it."}
+	case len(videos) > 1:
+		return &OfferError{fmt.Sprintf("The offer has %d video sections. Offer one.", len(videos))}
+	}
+	for _, direction := range []string{"recvonly", "inactive"} {
+		if _, found := videos[0].Attribute(direction); found {
+			return &OfferError{fmt.Sprintf("The video of the offer is %s, so it sends nothing. Use sendonly or sendrecv.", direction)}
+		}
+	}
+	return nil
+}
+
+// choose limits the answer to the best codec of the offer, so that the sender cannot change it
+// later.
+func choose(pc *webrtc.PeerConnection, h264Only bool, offer string) error {
+	for _, t := range pc.GetTransceivers() {
+		if t.Kind() != webrtc.RTPCodecTypeVideo {
+			continue
+		}
+		offered := t.Receiver().GetParameters().Codecs
+		for _, c := range preferred {
+			if h264Only && c != assemble.H264 {
+				break
+			}
+			if chosen := withRepair(offered, c); len(chosen) > 0 {
+				return t.SetCodecPreferences(chosen)
+			}
+		}
+	}
+	if h264Only {
+		return &OfferError{"A stream with recording needs H.264, which the offer lacks. It has " + offeredCodecs(offer) + "."}
+	}
+	return &OfferError{"The offer has no codec that this service decodes: H.264, VP8 or VP9. It has " + offeredCodecs(offer) + "."}
+}
+
+// withRepair returns the parameters of a codec, best first, with their retransmissions.
+func withRepair(offered []webrtc.RTPCodecParameters, c assemble.Codec) []webrtc.RTPCodecParameters {
+	var chosen []webrtc.RTPCodecParameters
+	for _, p := range offered {
+		if codecOf(p.MimeType) == c {
+			chosen = append(chosen, p)
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b webrtc.RTPCodecParameters) int { return rank(a) - rank(b) })
+	for _, p := range slices.Clone(chosen) {
+		for _, repair := range offered {
+			if strings.EqualFold(repair.MimeType, webrtc.MimeTypeRTX) && repair.SDPFmtpLine == fmt.Sprintf("apt=%d", p.PayloadType) {
+				chosen = append(chosen, repair)
+			}
+		}
+	}
+	return chosen
+}
+
+// rank orders the forms of H.264: packetization mode 1 before 0, then by profile.
+func rank(p webrtc.RTPCodecParameters) int {
+	format := strings.ToLower(p.SDPFmtpLine)
+	r := slices.IndexFunc(profiles, func(profile string) bool { return strings.Contains(format, "profile-level-id="+profile[:4]) })
+	if !strings.Contains(format, "packetization-mode=1") {
+		r += len(profiles)
+	}
+	return r
+}
+
+// offeredCodecs lists the video codecs of an offer for a message.
+func offeredCodecs(offer string) string {
+	var s sdp.SessionDescription
+	var names []string
+	if err := s.UnmarshalString(offer); err == nil {
+		for _, m := range s.MediaDescriptions {
+			for _, a := range m.Attributes {
+				_, format, _ := strings.Cut(a.Value, " ")
+				name, _, _ := strings.Cut(format, "/")
+				auxiliary := slices.Contains([]string{"rtx", "red", "ulpfec", "flexfec-03"}, strings.ToLower(name))
+				if m.MediaName.Media == "video" && a.Key == "rtpmap" && !auxiliary && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names[:min(len(names), 10)], ", ")
+}

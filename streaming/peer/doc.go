@@ -1,0 +1,45 @@
+// Package peer is the WebRTC end of the service: it answers offers, finds a path through NATs and
+// loss, and delivers complete pictures.
+//
+// It may import the standard library, pion and streaming/assemble. It knows nothing of streams,
+// credits or sockets: it reports pictures and states through the functions of a Session.
+//
+// # Addresses
+//
+// A Server listens on one port, over UDP and TCP, for all peers. The public address of a machine
+// behind a NAT replaces its own in candidates. The answer has all candidates, so the service has
+// none to send later. Candidates of clients are accepted at any time, also before the offer, 64
+// for an offer. Candidates of mDNS, loopback and link-local addresses are ignored.
+//
+// # Codecs
+//
+// The answer has one codec: H.264, otherwise VP8, otherwise VP9. So the sender cannot change it. An
+// offer that cannot work is refused with an *OfferError: no video, two videos, nothing to receive,
+// no known codec, or no H.264 where a recording needs it.
+//
+// # States
+//
+//	Waiting -> Connected        ICE and DTLS have succeeded
+//	Waiting -> Failed           no path within ConnectTimeout of the offer
+//	Connected -> Disconnected   no packet for 3 s
+//	Disconnected -> Connected   packets again, or an ICE restart
+//	Disconnected -> Failed      not within ConnectTimeout
+//	Failed -> Connected         packets after all
+//	Failed -> Waiting           an offer with an ICE restart
+//	any -> Closed               the client closed the connection (DTLS)
+//
+// ICE checks keep a peer Connected without media, so the user of the package times the media itself.
+//
+// # Loss
+//
+// The assembler decides which packets to request again (NACK) and when to ask for a keyframe (PLI);
+// see streaming/assemble. The generator of pion is not used: it does not count packets that came
+// back by retransmission, and requests them until they leave its log.
+//
+// # Relay
+//
+// The embedded TURN server relays to the media port of its own Server and to nothing else. The
+// handler of permissions sees only the IP, so the socket of an allocation checks the port too, in
+// both directions. A session has 4 allocations and the server 128. Credentials are of the form
+// "expiry:session" with an HMAC. Each refresh checks them, so they must outlive the session.
+package peer
