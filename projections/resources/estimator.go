@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,8 +32,8 @@ const (
 )
 
 // Estimator forecasts when the work on queued analyses begins, from the durations of the
-// latest completed ones. It keeps one forecast for at most a second and reads everything
-// else from the tables.
+// latest completed ones. It keeps one forecast and the completed analyses for at most a second,
+// and what never changes of the analyses in the forecast. It reads everything else from the tables.
 type Estimator struct {
 	Pool *pgxpool.Pool
 	// Nodes counts the living nodes. Each node works on Slots analyses at once.
@@ -43,6 +44,11 @@ type Estimator struct {
 
 	mu   sync.Mutex
 	last timedForecast
+	// facts has the analyses of the last forecast.
+	facts map[string]facts
+	// completed are the load periods of completed analyses at completedAt.
+	completed   []queue.LoadPeriod
+	completedAt time.Time
 }
 
 // timedForecast is a forecast with the time it took to make.
@@ -85,27 +91,46 @@ func (e *Estimator) makeForecast(ctx context.Context, now time.Time) (queue.Fore
 	if err != nil {
 		return queue.Forecast{}, err
 	}
-	open, err := unfinished(ctx, e.Pool, nil)
+	open, err := e.open(ctx)
 	if err != nil {
 		return queue.Forecast{}, err
 	}
-	completed, err := e.completed(ctx)
-	if err != nil {
-		return queue.Forecast{}, err
+	if age := now.Sub(e.completedAt); age < 0 || age >= ageMost {
+		if e.completed, err = e.readCompleted(ctx); err != nil {
+			return queue.Forecast{}, err
+		}
+		e.completedAt = now
 	}
-	running := open.measure(completed, now)
+	running := open.measure(e.completed, now)
 	nodes, err := e.Nodes(ctx)
 	if err != nil { // the order is still known
 		e.Log.WarnContext(ctx, "cannot estimate the queue", "error", err)
 		return queue.NewForecast(open.tasks, turns, now), nil
 	}
-	fleet := queue.Fleet{Nodes: nodes, Slots: e.Slots, FramesPerS: queue.Speed(append(completed, running...))}
+	fleet := queue.Fleet{Nodes: nodes, Slots: e.Slots, FramesPerS: queue.Speed(slices.Concat(e.completed, running))}
 	return fleet.Forecast(open.tasks, turns, now), nil
 }
 
-// completed returns the load periods of the latest analyses that scanned a whole video in
+// open reads the unfinished analyses, and forgets the facts of all others.
+func (e *Estimator) open(ctx context.Context) (openAnalyses, error) {
+	if e.facts == nil {
+		e.facts = map[string]facts{}
+	}
+	open, err := unfinished(ctx, e.Pool, nil, e.facts)
+	if err != nil {
+		return open, err
+	}
+	current := make(map[string]facts, len(open.all))
+	for _, p := range open.all {
+		current[p.id] = p.facts
+	}
+	e.facts = current
+	return open, nil
+}
+
+// readCompleted returns the load periods of the latest analyses that scanned a whole video in
 // their first attempt. An analysis of a video that an earlier one had scanned is left out.
-func (e *Estimator) completed(ctx context.Context) ([]queue.LoadPeriod, error) {
+func (e *Estimator) readCompleted(ctx context.Context) ([]queue.LoadPeriod, error) {
 	rows, err := e.Pool.Query(ctx, `
 		select d.worker, d.started_at, d.completed_at, (d.result->>'video_duration_s')::float8,
 			coalesce(d.usage->>'frames', d.result->'receipt'->>'frames', '0')::float8

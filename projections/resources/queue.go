@@ -59,7 +59,7 @@ func (r *Reader) forecast(ctx context.Context, id string) (f queue.Forecast, now
 	if err != nil {
 		return f, now, err
 	}
-	open, err := unfinished(ctx, r.pool, nil)
+	open, err := unfinished(ctx, r.pool, nil, map[string]facts{})
 	return queue.NewForecast(open.tasks, turns, now), now, err
 }
 

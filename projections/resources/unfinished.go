@@ -18,8 +18,16 @@ import (
 
 // QueueTasks returns the running analyses, and those of the given ids that wait.
 func (r *Reader) QueueTasks(ctx context.Context, ids []string) ([]queue.Task, error) {
-	open, err := unfinished(ctx, r.pool, ids)
+	open, err := unfinished(ctx, r.pool, ids, map[string]facts{})
 	return open.tasks, err
+}
+
+// facts are what the queue needs of an analysis and never changes. The length of its video is nil until it is
+// known; a length that is measured later differs little.
+type facts struct {
+	query   query.Query
+	pose    bool
+	lengthS *float64
 }
 
 // progress is the part of an unfinished analysis that the queue needs.
@@ -30,8 +38,7 @@ type progress struct {
 	worker    *string
 	startedAt *time.Time
 	percent   int
-	query     query.Query
-	video     video.State
+	facts     facts
 }
 
 // openAnalyses are unfinished analyses, and the same as tasks.
@@ -41,14 +48,15 @@ type openAnalyses struct {
 }
 
 // unfinished reads the unfinished analyses. When ids is not nil, it leaves out analyses that
-// wait and are not listed.
-func unfinished(ctx context.Context, pool *pgxpool.Pool, ids []string) (openAnalyses, error) {
+// wait and are not listed. It takes facts from known and adds those that it reads. For a long
+// queue, decoding them again for each forecast took half of the processor time of a node.
+func unfinished(ctx context.Context, pool *pgxpool.Pool, ids []string, known map[string]facts) (openAnalyses, error) {
 	rows, err := pool.Query(ctx, `
 		select a.id, a.account_id, a.video_id, a.model, a.created_at, a.status, d.worker, d.started_at,
-			greatest(d.percent, p.percent, 0), d.query, v.doc
-		from analyses a join videos v on v.id = a.video_id
-		left join analysis_progress p on p.analysis_id = a.id
-		cross join lateral json_to_record(a.doc) as d (worker text, started_at timestamptz, percent int, query json)
+			greatest(d.percent, p.percent, 0)
+		from analyses a left join analysis_progress p on p.analysis_id = a.id
+		cross join lateral json_to_record(case when a.status = 'queued' then '{}' else a.doc end)
+			as d (worker text, started_at timestamptz, percent int)
 		where a.status in ('queued', 'preparing', 'analyzing', 'rendering') and a.livemode
 			and ($2::text[] is null or a.status <> 'queued' or a.id = any($2))
 		order by a.status = 'queued', a.account_id = $1, a.created_at, a.id limit $3`, account.SystemID, ids, forecastLimit+len(ids))
@@ -56,15 +64,12 @@ func unfinished(ctx context.Context, pool *pgxpool.Pool, ids []string) (openAnal
 		return openAnalyses{}, fmt.Errorf("read the unfinished analyses: %w", err)
 	}
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p progress, err error) {
-		var compiled, film []byte
-		if err := row.Scan(&p.id, &p.accountID, &p.videoID, &p.model, &p.createdAt, &p.status, &p.worker, &p.startedAt, &p.percent, &compiled, &film); err != nil {
-			return p, err
-		}
-		if err := json.Unmarshal(compiled, &p.query); err != nil {
-			return p, err
-		}
-		return p, json.Unmarshal(film, &p.video)
+		err = row.Scan(&p.id, &p.accountID, &p.videoID, &p.model, &p.createdAt, &p.status, &p.worker, &p.startedAt, &p.percent)
+		return p, err
 	})
+	if err == nil {
+		err = learn(ctx, pool, all, known)
+	}
 	if err != nil {
 		return openAnalyses{}, fmt.Errorf("read the unfinished analyses: %w", err)
 	}
@@ -72,9 +77,56 @@ func unfinished(ctx context.Context, pool *pgxpool.Pool, ids []string) (openAnal
 	if err != nil {
 		return openAnalyses{}, fmt.Errorf("read which videos have a survey: %w", err)
 	}
+	return openAnalyses{all, tasksOf(all, surveyed)}, nil
+}
+
+// learn sets the facts of the analyses. It reads those that are not known yet, and those without a length.
+func learn(ctx context.Context, pool *pgxpool.Pool, all []progress, known map[string]facts) error {
+	var missing []string
+	for _, p := range all {
+		if f, found := known[p.id]; !found || f.lengthS == nil {
+			missing = append(missing, p.id)
+		}
+	}
+	if len(missing) > 0 {
+		rows, err := pool.Query(ctx, `
+			select a.id, a.doc->'query', v.doc from analyses a join videos v on v.id = a.video_id where a.id = any($1)`, missing)
+		if err != nil {
+			return err
+		}
+		var id string
+		var compiled, film []byte
+		_, err = pgx.ForEachRow(rows, []any{&id, &compiled, &film}, func() (err error) {
+			known[id], err = readFacts(compiled, film)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range all {
+		all[i].facts = known[all[i].id]
+	}
+	return nil
+}
+
+func readFacts(compiled, film []byte) (f facts, err error) {
+	var v video.State
+	if err := json.Unmarshal(compiled, &f.query); err != nil {
+		return f, err
+	}
+	if err := json.Unmarshal(film, &v); err != nil {
+		return f, err
+	}
+	f.pose, f.lengthS = query.NeedsPose(f.query), v.DurationS()
+	return f, nil
+}
+
+// tasksOf returns the analyses as tasks.
+func tasksOf(all []progress, surveyed map[string]queue.Surveyed) []queue.Task {
 	known := make([]*float64, len(all))
 	for i, p := range all {
-		known[i] = p.video.DurationS()
+		known[i] = p.facts.lengthS
 	}
 	lengths := queue.Lengths(known)
 	tasks := make([]queue.Task, len(all))
@@ -86,11 +138,11 @@ func unfinished(ctx context.Context, pool *pgxpool.Pool, ids []string) (openAnal
 		}
 		tasks[i] = queue.Task{
 			ID: p.id, AccountID: p.accountID, CreatedAt: p.createdAt, Subject: subject,
-			Running: p.status != string(analysis.Queued), StartedAt: started, Pose: query.NeedsPose(p.query), Background: p.accountID == account.SystemID,
-			Seconds: lengths[i], Done: float64(p.percent) / 100, Surveyed: surveyed[subject].Covers(p.query),
+			Running: p.status != string(analysis.Queued), StartedAt: started, Pose: p.facts.pose, Background: p.accountID == account.SystemID,
+			Seconds: lengths[i], Done: float64(p.percent) / 100, Surveyed: surveyed[subject].Covers(p.facts.query),
 		}
 	}
-	return openAnalyses{all, tasks}, nil
+	return tasks
 }
 
 // measure sets the frames of the tasks, and returns the load periods of those that run.
