@@ -23,10 +23,18 @@ import (
 type Handler func(ctx context.Context, e eventstore.Recorded) error
 
 // Tx returns the transaction that commits together with the group's position, or nil outside of a
-// Handler. The handler may use it until it returns. It must neither commit nor roll back.
+// Handler. The handler may use it until it returns. It must neither commit nor roll back. The first call
+// makes a savepoint, to which the transaction returns when the handler fails.
 func Tx(ctx context.Context) *sql.Tx {
-	tx, _ := watermillsql.TxFromContext(ctx)
-	return tx
+	a, _ := ctx.Value(attemptKey{}).(*attempt)
+	if a == nil {
+		return nil
+	}
+	a.begin.Do(func() {
+		a.begun = true
+		_, a.lost = a.tx.ExecContext(ctx, "savepoint delivery")
+	})
+	return a.tx
 }
 
 // Feed delivers the log. It is safe for concurrent use.

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync"
 	"time"
 
+	watermillsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
@@ -49,7 +51,7 @@ func deliveryOf(msg *message.Message) (d delivery, err error) {
 func (s *source) deliver(next message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		ctx := msg.Context()
-		tx := Tx(ctx)
+		tx, _ := watermillsql.TxFromContext(ctx)
 		err := s.handle(ctx, tx, msg, next)
 		if err == nil {
 			return nil, nil
@@ -108,25 +110,44 @@ func (s *source) handle(ctx context.Context, tx *sql.Tx, msg *message.Message, n
 	return s.failed(ctx, tx, d, msg.Metadata.Get(keyType), failure)
 }
 
-// savepoint undoes the writes of a failed attempt, and only those.
+// attempt is the transaction of one attempt.
+type attempt struct {
+	tx    *sql.Tx
+	begin sync.Once
+	// begun is true when the handler took the transaction. lost is the error of its savepoint.
+	begun bool
+	lost  error
+}
+
+type attemptKey struct{}
+
+// savepoint undoes the writes of a failed attempt, and only those. A handler that does not use the transaction
+// costs no round trip.
 func savepoint(log *slog.Logger) message.HandlerMiddleware {
 	return func(next message.HandlerFunc) message.HandlerFunc {
 		return func(msg *message.Message) ([]*message.Message, error) {
 			ctx := msg.Context()
-			tx := Tx(ctx)
-			if _, err := tx.ExecContext(ctx, "savepoint delivery"); err != nil {
-				return nil, &lostError{fmt.Errorf("before the handler: %w", err), false}
-			}
+			tx, _ := watermillsql.TxFromContext(ctx)
+			a := &attempt{tx: tx}
+			msg.SetContext(context.WithValue(ctx, attemptKey{}, a))
 			_, err := next(msg)
-			if err == nil {
+			msg.SetContext(ctx)
+			if a.lost != nil {
+				return nil, &lostError{fmt.Errorf("before the handler: %w", a.lost), false}
+			}
+			if err == nil && a.begun {
 				// This fails when the handler ignored an error of one of its statements.
-				_, err = tx.ExecContext(ctx, "release savepoint delivery")
-				if err == nil {
-					return nil, nil
+				if _, err = tx.ExecContext(ctx, "release savepoint delivery"); err != nil {
+					err = fmt.Errorf("the handler ignored an SQL error in its transaction: %w", err)
 				}
-				err = fmt.Errorf("the handler ignored an SQL error in its transaction: %w", err)
+			}
+			if err == nil {
+				return nil, nil
 			}
 			log.WarnContext(ctx, "a handler failed", "position", msg.UUID, "error", err)
+			if !a.begun {
+				return nil, err
+			}
 			if _, lost := tx.ExecContext(ctx, "rollback to savepoint delivery"); lost != nil {
 				return nil, &lostError{fmt.Errorf("after %w: %w", err, lost), true}
 			}

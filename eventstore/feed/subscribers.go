@@ -39,9 +39,7 @@ type Subscriber struct {
 const subscribersSQL = `
 select n.name, coalesce(s.position, 0), s.updated_at,
        (select count(*) from events where position > coalesce(s.position, 0)),
-       coalesce((select extract(epoch from clock_timestamp() - recorded_at)::float8 from events
-                  where position = coalesce((select min(position) from set_aside where subscription = n.name),
-                        (select min(position) from events where position > coalesce(s.position, 0)))), 0),
+       coalesce(extract(epoch from clock_timestamp() - oldest.recorded_at)::float8, 0),
        (select count(*) from set_aside where subscription = n.name),
        (select count(*) from parked where subscription = n.name),
        exists (select from pg_locks
@@ -52,6 +50,12 @@ select n.name, coalesce(s.position, 0), s.updated_at,
         union select subscription from parked
         union select subscription from replays where finished_at is null) as n(name)
   left join subscriptions s on s.name = n.name
+  -- The order finds each row with the index. A comparison with the position did so only after the planner had
+  -- learned that the table is large. Until then it took a second with 10,000 events.
+  left join lateral (
+       select recorded_at from events
+        where position >= coalesce((select min(position) from set_aside where subscription = n.name), s.position + 1, 1)
+        order by position limit 1) oldest on true
  order by n.name`
 
 // Subscribers lists the groups that have ever received an event, and the known groups of the program.
