@@ -114,7 +114,7 @@ var importRules = append([]importRule{
 		why:   "a page is rendered from the values that it shows, so that a test needs no server",
 	},
 	{
-		name: "one package runs ffmpeg", in: []string{"vqa/handlers/...", "vqa/gpu/..."},
+		name: "one package runs ffmpeg", in: []string{"vqa/handlers/...", "vqa/gpu/...", "vqa/streaming/..."},
 		// forged writes broken files for tests; the others start Node and code generators.
 		except: []string{"vqa/handlers/intake/ffmpeg/...", "vqa/handlers/intake/forged", "vqa/gpu/worker", "vqa/gpu/oip/wire/generate"},
 		never:  []string{"os/exec"},
@@ -129,6 +129,11 @@ var importRules = append([]importRule{
 		name: "assembly is pure", in: []string{"vqa/streaming/assemble"},
 		only: []string{"github.com/pion/rtp/..."}, never: []string{"net", "log/...", "math/rand/..."},
 		why: "tests run it on virtual time, over networks that they invent",
+	},
+	{
+		name: "decoding knows no network", in: []string{"vqa/streaming/decode"},
+		only: []string{"vqa/streaming/assemble"},
+		why:  "it gets whole pictures, from WebRTC or from a test",
 	},
 	{
 		name: "gpu only infers", in: []string{"vqa/gpu/..."},
@@ -330,6 +335,8 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/streaming/live", "vqa/eventstore", []string{"streaming asks through its own interfaces"}},
 		{"vqa/streaming/assemble", "github.com/pion/webrtc/v4", []string{"assembly is pure"}},
 		{"vqa/streaming/assemble", "github.com/pion/rtp/codecs", nil},
+		{"vqa/streaming/decode", "vqa/streaming/peer", []string{"decoding knows no network"}},
+		{"vqa/streaming/decode", "os/exec", []string{"one package runs ffmpeg"}},
 		{"vqa/gpu/oip", "vqa/eventstore", []string{"gpu only infers"}},
 		{"vqa/gpu/oip", "vqa/domain/answer", []string{"gpu reports evidence, not answers"}},
 		{"vqa/domain/evidence", "vqa/domain/query", []string{"evidence stands alone"}},

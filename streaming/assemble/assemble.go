@@ -6,7 +6,7 @@ import (
 	"github.com/pion/rtp"
 )
 
-// ClockRate is the number of ticks of Frame.Time in a second, for each codec.
+// ClockRate is the number of ticks of Picture.Time in a second, for each codec.
 const ClockRate = 90_000
 
 const (
@@ -41,8 +41,8 @@ func (c Codec) String() string {
 	}
 }
 
-// Frame is one complete picture as the sender encoded it.
-type Frame struct {
+// Picture is one complete picture as the sender encoded it.
+type Picture struct {
 	Codec Codec
 	// Key says that the picture refers to no other one.
 	Key bool
@@ -78,12 +78,12 @@ type depacketizer interface {
 	add(payload []byte) bool
 	// take returns the picture; ok is false when it is malformed. Without any picture, as in a
 	// packet of parameter sets, data is nil.
-	take() (p picture, ok bool)
+	take() (p encoded, ok bool)
 	// reset drops the payloads of the picture.
 	reset()
 }
 
-type picture struct {
+type encoded struct {
 	data          []byte
 	key           bool
 	width, height int
@@ -100,7 +100,7 @@ type packet struct {
 // Assembler makes pictures of packets. It is for one goroutine.
 type Assembler struct {
 	codec   Codec
-	deliver func(Frame)
+	deliver func(Picture)
 	parts   depacketizer
 
 	started bool
@@ -126,7 +126,7 @@ type Assembler struct {
 }
 
 // New returns an assembler that calls deliver with each complete picture, within Push and Feedback.
-func New(codec Codec, deliver func(Frame)) *Assembler {
+func New(codec Codec, deliver func(Picture)) *Assembler {
 	a := &Assembler{codec: codec, deliver: deliver, pending: map[int64]packet{}, waiting: true, requests: newRequests()}
 	switch codec {
 	case VP8:
@@ -261,7 +261,7 @@ func (a *Assembler) finish() {
 		a.requests.keyframeArrived()
 	}
 	a.counts.Pictures++
-	a.deliver(Frame{Codec: a.codec, Key: p.key, Time: a.clock, Width: a.width, Height: a.height, Data: p.data, At: a.at})
+	a.deliver(Picture{Codec: a.codec, Key: p.key, Time: a.clock, Width: a.width, Height: a.height, Data: p.data, At: a.at})
 }
 
 // lose drops the current picture, of which a packet is missing for good.

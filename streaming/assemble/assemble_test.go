@@ -22,12 +22,12 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // receiver is an assembler with the frames that it delivered.
 type receiver struct {
 	*assemble.Assembler
-	frames []assemble.Frame
+	frames []assemble.Picture
 }
 
 func newReceiver(codec assemble.Codec) *receiver {
 	r := &receiver{}
-	r.Assembler = assemble.New(codec, func(f assemble.Frame) { r.frames = append(r.frames, f) })
+	r.Assembler = assemble.New(codec, func(f assemble.Picture) { r.frames = append(r.frames, f) })
 	return r
 }
 
@@ -79,7 +79,7 @@ func TestPicturesInOrder(t *testing.T) {
 		}
 		require.Equal(t, described(want...), r.got())
 		for i, f := range r.frames {
-			require.Equal(t, assemble.Frame{
+			require.Equal(t, assemble.Picture{
 				Codec: s.Codec, Key: i%30 == 0, Time: int64(i) * 3000, Width: 640, Height: 360,
 				Data: want[i], At: start.Add(time.Duration(i) * time.Second / 30),
 			}, f)
@@ -298,4 +298,21 @@ func TestMalformedPicturesAreDropped(t *testing.T) {
 			require.Equal(t, described(key, later), r.got())
 		})
 	}
+}
+
+// TestRefresh asks for a keyframe while pictures arrive.
+func TestRefresh(t *testing.T) {
+	t.Parallel()
+	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
+		first, second, key := s.Encode(true), s.Encode(false), s.Encode(true)
+		r.push(start, s.Packets(first)...)
+		require.False(t, r.Feedback(start.Add(time.Minute)).Keyframe)
+		r.Refresh(start.Add(time.Minute))
+		r.push(start, s.Packets(second)...)
+		require.True(t, r.Feedback(start.Add(time.Minute)).Keyframe)
+		require.True(t, r.Feedback(r.Due()).Keyframe, "the request may be lost")
+		r.push(start, s.Packets(key)...)
+		require.False(t, r.Feedback(start.Add(time.Hour)).Keyframe)
+		require.Equal(t, described(first, second, key), r.got())
+	})
 }

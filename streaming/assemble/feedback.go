@@ -70,6 +70,13 @@ func (r *requests) keyframeArrived() { r.wait, r.keyframe = keyframeWait, time.T
 // SetRoundTrip sets the round-trip time to the sender. The default is 30 ms.
 func (a *Assembler) SetRoundTrip(d time.Duration) { a.requests.interval = max(minInterval, d) }
 
+// Refresh requests a keyframe for a receiver that lost its decoder. Pictures are delivered meanwhile.
+func (a *Assembler) Refresh(now time.Time) {
+	if a.requests.keyframe.IsZero() {
+		a.requests.keyframeAt(now)
+	}
+}
+
 // WithoutRepair requests no packets, for a sender that does not answer. A gap is given up after 10 ms.
 func (a *Assembler) WithoutRepair() { a.requests.limit = 0 }
 
@@ -98,7 +105,7 @@ func (a *Assembler) Feedback(now time.Time) Feedback {
 			r.at(g.due)
 		}
 	}
-	if a.waiting && !r.keyframe.IsZero() {
+	if !r.keyframe.IsZero() {
 		if !now.Before(r.keyframe) {
 			f.Keyframe = true
 			r.last, r.keyframe = now, now.Add(r.wait)

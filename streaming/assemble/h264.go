@@ -131,16 +131,16 @@ func (h *h264) append(b []byte) bool {
 	return true
 }
 
-func (h *h264) take() (picture, bool) {
+func (h *h264) take() (encoded, bool) {
 	switch {
 	case h.fragment:
-		return picture{}, false
+		return encoded{}, false
 	case !h.slice:
-		return picture{}, true
+		return encoded{}, true
 	case h.key && h.width == 0:
-		return picture{}, false // no decoder could begin here
+		return encoded{}, false // no decoder could begin here
 	}
-	p := picture{key: h.key, width: h.width, height: h.height}
+	p := encoded{key: h.key, width: h.width, height: h.height}
 	if h.key && !h.fresh {
 		p.data = append(p.data, h.sets...)
 	}

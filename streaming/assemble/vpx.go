@@ -41,11 +41,11 @@ func (v *vp8) add(payload []byte) bool {
 // vp8Header is the length of the header of a keyframe, from 9.1 of RFC 6386.
 const vp8Header = 10
 
-func (v *vp8) take() (picture, bool) {
+func (v *vp8) take() (encoded, bool) {
 	if len(v.data) == 0 {
-		return picture{}, true
+		return encoded{}, true
 	}
-	p := picture{key: v.data[0]&1 == 0}
+	p := encoded{key: v.data[0]&1 == 0}
 	if p.key {
 		if len(v.data) < vp8Header || v.data[3] != 0x9d || v.data[4] != 0x01 || v.data[5] != 0x2a {
 			return p, false
@@ -78,9 +78,9 @@ func (v *vp9) add(payload []byte) bool {
 	return err == nil && p.B == (len(v.data) == 0) && v.append(data)
 }
 
-func (v *vp9) take() (picture, bool) {
+func (v *vp9) take() (encoded, bool) {
 	if len(v.data) == 0 {
-		return picture{}, true
+		return encoded{}, true
 	}
 	p, ok := parseVP9(v.data)
 	p.data = v.copied()
@@ -88,21 +88,21 @@ func (v *vp9) take() (picture, bool) {
 }
 
 // parseVP9 reads the uncompressed header, from 6.2 of the VP9 specification.
-func parseVP9(data []byte) (picture, bool) {
+func parseVP9(data []byte) (encoded, bool) {
 	b := &bits{data: data}
 	if b.read(2) != 2 {
-		return picture{}, false
+		return encoded{}, false
 	}
 	profile := b.read(1) | b.read(1)<<1
 	if profile == 3 {
 		b.flag()
 	}
 	if b.flag() || b.flag() { // an earlier frame is shown, or this one refers to others
-		return picture{}, !b.short
+		return encoded{}, !b.short
 	}
 	b.read(2) // shown, resilient
 	if b.read(24) != 0x498342 {
-		return picture{}, false
+		return encoded{}, false
 	}
 	if profile >= 2 {
 		b.flag() // depth
@@ -110,7 +110,7 @@ func parseVP9(data []byte) (picture, bool) {
 	const rgb = 7
 	switch space := b.read(3); {
 	case space == rgb && profile%2 == 0:
-		return picture{}, false
+		return encoded{}, false
 	case space == rgb:
 		b.flag()
 	case profile%2 == 1:
@@ -118,6 +118,6 @@ func parseVP9(data []byte) (picture, bool) {
 	default:
 		b.flag() // range
 	}
-	p := picture{key: true, width: int(b.read(16)) + 1, height: int(b.read(16)) + 1}
+	p := encoded{key: true, width: int(b.read(16)) + 1, height: int(b.read(16)) + 1}
 	return p, !b.short
 }

@@ -29,7 +29,7 @@ const patience = 30 * time.Second
 // sink collects what a peer reports.
 type sink struct {
 	mu     sync.Mutex
-	frames []assemble.Frame
+	frames []assemble.Picture
 	states []peer.State
 	news   chan struct{} // closed at each report
 }
@@ -39,7 +39,7 @@ func newSink() *sink { return &sink{news: make(chan struct{})} }
 func (s *sink) session(id string) peer.Session {
 	return peer.Session{
 		ID:      id,
-		Frame:   func(f assemble.Frame) { s.note(func() { s.frames = append(s.frames, f) }) },
+		Picture: func(f assemble.Picture) { s.note(func() { s.frames = append(s.frames, f) }) },
 		Changed: func(st peer.State) { s.note(func() { s.states = append(s.states, st) }) },
 	}
 }
@@ -239,7 +239,7 @@ func (c *client) streaming(t testing.TB) (stop func()) {
 }
 
 // check fails when a delivered picture is not an original, or its predecessor was not delivered.
-func (c *client) check(t testing.TB, frames []assemble.Frame) {
+func (c *client) check(t testing.TB, frames []assemble.Picture) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()

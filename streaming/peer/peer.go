@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pion/webrtc/v4"
@@ -48,14 +49,14 @@ func (s State) String() string {
 }
 
 // Session describes the peer that Open creates. The functions are called one at a time, except that
-// Frame and Changed may run beside each other. They must not block and must not call Close.
+// Picture and Changed may run beside each other. They must not block and must not call Close.
 type Session struct {
 	// ID is the id of the stream, unique among the open peers.
 	ID string
 	// H264Only refuses offers without H.264.
 	H264Only bool
-	// Frame gets each complete picture.
-	Frame func(assemble.Frame)
+	// Picture gets each complete picture.
+	Picture func(assemble.Picture)
 	// Changed gets each change of the state.
 	Changed func(State)
 }
@@ -66,6 +67,8 @@ type Peer struct {
 	session Session
 	pc      *webrtc.PeerConnection
 	reading sync.WaitGroup
+
+	refresh atomic.Bool // a keyframe is wanted
 
 	negotiating sync.Mutex // held by Answer
 
@@ -237,7 +240,7 @@ func (p *Peer) negotiate(pc *webrtc.PeerConnection, offer string) (webrtc.Sessio
 }
 
 // AddCandidate adds a candidate of the client. It may come before the offer. An empty one says that
-// no more come.
+// all were sent.
 func (p *Peer) AddCandidate(c Candidate) error {
 	if c.Candidate == "" {
 		return nil

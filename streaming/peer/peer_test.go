@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/pion/webrtc/v4"
 	"github.com/stretchr/testify/require"
 
+	"vqa/streaming/assemble"
 	"vqa/streaming/peer"
 )
 
@@ -293,5 +295,9 @@ func TestASilentSender(t *testing.T) {
 	frames := len(got.frames)
 	stop = c.streaming(t)
 	got.waitFrames(t, frames+5)
+	p.RequestKeyframe()
+	got.wait(t, "second keyframe", func() bool {
+		return slices.ContainsFunc(got.frames[frames+5:], func(f assemble.Picture) bool { return f.Key })
+	})
 	stop()
 }

@@ -36,7 +36,7 @@ func (p *Peer) receive(track *webrtc.TrackRemote, receiver *webrtc.RTPReceiver) 
 		defer p.mu.Unlock()
 		p.receiving = false
 	}()
-	r := reader{peer: p, track: track, receiver: receiver, pictures: assemble.New(codec, p.session.Frame)}
+	r := reader{peer: p, track: track, receiver: receiver, pictures: assemble.New(codec, p.session.Picture)}
 	if !repairs(track.Codec()) {
 		r.pictures.WithoutRepair()
 	}
@@ -52,6 +52,9 @@ func repairs(c webrtc.RTPCodecParameters) bool {
 	}
 	return false
 }
+
+// RequestKeyframe asks the client for a keyframe, until one arrives.
+func (p *Peer) RequestKeyframe() { p.refresh.Store(true) }
 
 // reader moves packets from a track to the assembler. It runs on one goroutine.
 type reader struct {
@@ -93,6 +96,9 @@ func (r *reader) push(packet []byte, now time.Time) {
 
 // ask sends the requests that are due and wakes the reader for the next ones.
 func (r *reader) ask(now time.Time) {
+	if r.peer.refresh.Swap(false) {
+		r.pictures.Refresh(now)
+	}
 	f := r.pictures.Feedback(now)
 	var packets []rtcp.Packet
 	if len(f.Missing) > 0 {

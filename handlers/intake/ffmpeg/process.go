@@ -210,6 +210,22 @@ type decoding struct{ process *Process }
 func (d decoding) Read(p []byte) (int, error) { return d.process.Stdout.Read(p) }
 func (d decoding) Close() error               { return d.process.Wait() }
 
+// Stream starts a job that reads its input from the caller and writes to pipe:1. It implements
+// decode.FFmpeg. Close returns the result of Wait, which also closes the input. The process is
+// killed when ctx ends.
+func (r *Runner) Stream(ctx context.Context, input, output []string, side *os.File, cpu time.Duration) (io.ReadWriteCloser, error) {
+	p, err := r.Start(ctx, Job{InputArgs: input, OutputArgs: output, Side: side, CPU: cpu})
+	if err != nil {
+		return nil, err
+	}
+	return streaming{decoding{p}}, nil
+}
+
+// streaming is a process that also takes input.
+type streaming struct{ decoding }
+
+func (s streaming) Write(p []byte) (int, error) { return s.process.Stdin.Write(p) }
+
 // Output runs a job to its end and returns its output on pipe:1. It returns an *ExitError when
 // the output has more than limit bytes, and otherwise the errors of Start and Wait.
 func (r *Runner) Output(ctx context.Context, job Job, limit int64) ([]byte, error) {

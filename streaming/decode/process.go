@@ -1,0 +1,229 @@
+package decode
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"vqa/streaming/assemble"
+)
+
+const (
+	// cpuTime bounds one run of ffmpeg. An hour of 1080p at 30 frames per second takes 20 minutes.
+	cpuTime = 2 * time.Hour
+	// exitWait is the time for an ffmpeg without input to end.
+	exitWait = time.Second
+	// maxPixels of a picture: 4096x4096.
+	maxPixels = 4096 * 4096
+)
+
+// input are the options of the input; see the documentation of the package.
+var input = []string{
+	"-max_pixels", strconv.Itoa(maxPixels), "-probesize", "32", "-analyzeduration", "0", "-threads", "1", "-f", "ivf",
+}
+
+// output returns the options of the output. Standard output carries the JPEGs (multipart, with
+// lengths), descriptor 3 a line with the time of each. Quality and scaling are those of uploads
+// (gpu/frames).
+func output(o Options) []string {
+	slot := func(pts string) string { return fmt.Sprintf("floor(%s*%d/%d)", pts, o.FPS, assemble.ClockRate) }
+	scale := fmt.Sprintf("min(1,%d/max(iw*sar,ih))", o.LongSide)
+	chain := []string{
+		"select='isnan(prev_pts)+gt(" + slot("pts") + `\,` + slot("prev_pts") + ")'",
+		"metadata=mode=add:key=at:value=1",
+		`metadata=mode=print:key=at:direct=1:file='pipe\:3'`,
+		fmt.Sprintf("scale=w='max(1,round(iw*sar*%s))':h='max(1,round(ih*%s))':flags=area:out_range=pc:out_color_matrix=bt601", scale, scale),
+		"setsar=1", "format=yuvj420p",
+	}
+	return []string{
+		"-map", "0:v:0", "-vf", strings.Join(chain, ","), "-filter_threads", "1", "-fps_mode", "passthrough",
+		"-c:v", "mjpeg", "-threads", "1", "-qmin", "1", "-q:v", "1", "-flush_packets", "1", "-f", "mpjpeg", "pipe:1",
+	}
+}
+
+// selected reports whether the picture becomes a sample: it is the first of its slot. ffmpeg
+// computes the same with the same floating-point numbers.
+func selected(o Options, pts, previous int64) bool {
+	slot := func(pts int64) float64 { return math.Floor(float64(pts) * float64(o.FPS) / assemble.ClockRate) }
+	return previous < 0 || slot(pts) > slot(previous)
+}
+
+var errStalled = errors.New("ffmpeg made no progress in time")
+
+// process is a running ffmpeg. One goroutine writes and stops it, another one reads its samples.
+type process struct {
+	decoder *Decoder
+	first   assemble.Picture // without data
+	pipe    io.ReadWriteCloser
+	cancel  context.CancelCauseFunc
+	ctx     context.Context //nolint:containedctx // its cause says why the process was killed
+	buffer  []byte
+	last    int64 // time of the last picture since the first, or -1
+
+	mu      sync.Mutex
+	awaited []awaited
+	writing bool
+	stalled *time.Timer
+	samples int
+
+	ended chan struct{}
+	err   error // set before ended is closed
+}
+
+// awaited is a picture that will be a sample.
+type awaited struct {
+	pts int64
+	at  time.Time
+}
+
+// start runs ffmpeg for a stream that begins with a keyframe.
+func start(d *Decoder, key assemble.Picture) (*process, error) {
+	times, side, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	defer func() { _ = side.Close() }() // the child has its own copy
+	p := &process{decoder: d, first: key, last: -1, ended: make(chan struct{})}
+	p.first.Data = nil
+	p.ctx, p.cancel = context.WithCancelCause(d.ctx)
+	if p.pipe, err = d.ffmpeg.Stream(p.ctx, input, output(d.options), side, cpuTime); err != nil {
+		p.cancel(nil)
+		_ = times.Close()
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	d.note(func(c *Counts) { c.Starts++ })
+	p.stalled = time.AfterFunc(math.MaxInt64, func() { p.cancel(errStalled) })
+	p.buffer = ivfHeader(key)
+	go p.read(times)
+	return p, nil
+}
+
+// ivfHeader returns the header of an IVF stream.
+func ivfHeader(f assemble.Picture) []byte {
+	fourCC := map[assemble.Codec]string{assemble.H264: "H264", assemble.VP8: "VP80", assemble.VP9: "VP90"}[f.Codec]
+	h := append([]byte("DKIF\x00\x00\x20\x00"), fourCC...)
+	h = binary.LittleEndian.AppendUint16(h, uint16(f.Width))  //nolint:gosec // the codecs allow 16 bits
+	h = binary.LittleEndian.AppendUint16(h, uint16(f.Height)) //nolint:gosec // as before
+	h = binary.LittleEndian.AppendUint32(h, assemble.ClockRate)
+	h = binary.LittleEndian.AppendUint32(h, 1)
+	return binary.LittleEndian.AppendUint64(h, 0)
+}
+
+// fits reports whether the process can decode a stream that goes on with the keyframe.
+func (p *process) fits(key assemble.Picture) bool {
+	return key.Codec == p.first.Codec && key.Width == p.first.Width && key.Height == p.first.Height
+}
+
+// hasEnded reports whether ffmpeg ended by itself.
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// write passes a picture to ffmpeg.
+func (p *process) write(f assemble.Picture) error {
+	pts := f.Time - p.first.Time
+	p.mu.Lock()
+	if len(p.awaited) == 0 {
+		p.stalled.Reset(p.decoder.options.Stall)
+	}
+	if selected(p.decoder.options, pts, p.last) {
+		p.awaited = append(p.awaited, awaited{pts, f.At})
+	}
+	p.writing, p.last = true, pts
+	p.mu.Unlock()
+	p.buffer = binary.LittleEndian.AppendUint32(p.buffer, uint32(len(f.Data))) //nolint:gosec // a picture has 4 MiB at most
+	p.buffer = binary.LittleEndian.AppendUint64(p.buffer, uint64(pts))         //nolint:gosec // the format has 64 bits
+	p.buffer = append(p.buffer, f.Data...)
+	_, err := p.pipe.Write(p.buffer)
+	p.buffer = p.buffer[:0]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writing = false
+	if len(p.awaited) == 0 {
+		p.stalled.Stop()
+	}
+	return err
+}
+
+// stop kills ffmpeg and waits for its end. It returns the error of an ffmpeg that had ended by
+// itself or hung, and the number of its samples.
+func (p *process) stop() (failure error, samples int) {
+	byItself := p.hasEnded() || p.ctx.Err() != nil
+	p.cancel(nil)
+	<-p.ended
+	p.stalled.Stop()
+	if byItself {
+		failure = p.err
+	}
+	return failure, p.samples
+}
+
+// read passes on the samples until ffmpeg ends, then asks for a keyframe to go on with.
+func (p *process) read(times *os.File) {
+	images, lines := bufio.NewReaderSize(p.pipe, 64<<10), bufio.NewReaderSize(times, 256)
+	var err error
+	for err == nil {
+		err = p.sample(images, lines)
+	}
+	stopped, cause := p.ctx.Err() != nil, context.Cause(p.ctx)
+	// It may have broken its output and still run.
+	kill := time.AfterFunc(exitWait, func() { p.cancel(err) })
+	exit := p.pipe.Close()
+	kill.Stop()
+	p.cancel(nil)
+	_ = times.Close()
+	switch {
+	case stopped:
+		p.err = cause
+	case exit != nil:
+		p.err = exit
+	default:
+		p.err = err
+	}
+	close(p.ended)
+	if !stopped || errors.Is(p.err, errStalled) {
+		p.decoder.options.Keyframe()
+	}
+}
+
+// sample reads one sample.
+func (p *process) sample(images, lines *bufio.Reader) error {
+	jpeg, err := readPart(images)
+	if err != nil {
+		return err
+	}
+	// The filter wrote the time before the encoder received the picture.
+	pts, err := readTime(lines)
+	if err != nil {
+		return err
+	}
+	s := Sample{Time: p.first.Time + pts, Width: p.first.Width, Height: p.first.Height, JPEG: jpeg}
+	p.mu.Lock()
+	p.samples++
+	for len(p.awaited) > 0 && p.awaited[0].pts <= pts {
+		s.At = p.awaited[0].at
+		p.awaited = p.awaited[1:]
+	}
+	if len(p.awaited) > 0 || p.writing {
+		p.stalled.Reset(p.decoder.options.Stall)
+	} else {
+		p.stalled.Stop()
+	}
+	p.mu.Unlock()
+	p.decoder.offer(s)
+	return nil
+}
