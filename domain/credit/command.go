@@ -37,6 +37,18 @@ type Hold struct {
 	QuotaSeconds int64
 }
 
+// Extend reserves more seconds for an open hold.
+type Extend struct {
+	SourceID string
+	// Seconds is the number of seconds to add, >= 1, after any discount.
+	Seconds int64
+	// ExpiresAt is the new time from which Expire may end the hold.
+	ExpiresAt time.Time
+	// QuotaSeconds is the limit of settled seconds in a month. 0 means that there is no
+	// quota.
+	QuotaSeconds int64
+}
+
 // Settle ends a hold with a debit.
 type Settle struct {
 	SourceID      string
@@ -78,6 +90,7 @@ type Original struct {
 
 func (Grant) isCommand()   {}
 func (Hold) isCommand()    {}
+func (Extend) isCommand()  {}
 func (Settle) isCommand()  {}
 func (Release) isCommand() {}
 func (Expire) isCommand()  {}

@@ -141,6 +141,37 @@ func TestHold(t *testing.T) {
 	})
 }
 
+func extend(source string, seconds int64) credit.Extend {
+	return credit.Extend{SourceID: source, Seconds: seconds, ExpiresAt: later}
+}
+
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	open := events{granted(10), held("an_1", 6)}
+	extended := func(seconds, total int64) credit.Extended {
+		return credit.Extended{
+			AccountID: "acct_1", HoldID: "hold_an_1", SourceType: credit.SourceAnalysis, SourceID: "an_1", Seconds: seconds, HeldSeconds: total,
+			ExpiresAt: later, At: scenario.Now,
+		}
+	}
+	inQuota := func(seconds int64) credit.Extend {
+		c := extend("an_1", seconds)
+		c.QuotaSeconds = 8
+		return c
+	}
+	aggregate.Run(t, cases{
+		{Name: "a slice", Given: open, When: extend("an_1", 2), Then: events{extended(2, 8)}},
+		{Name: "all that is available", Given: append(open[:2:2], extended(2, 8)), When: extend("an_1", 2), Then: events{extended(2, 10)}},
+		{Name: "more than is available", Given: append(open[:2:2], extended(2, 8)), When: extend("an_1", 3), Refused: fault.InsufficientCredits},
+		{Name: "nothing", Given: open, When: extend("an_1", 0), Refused: fault.ValidationFailed},
+		{Name: "less", Given: open, When: extend("an_1", -1), Refused: fault.ValidationFailed},
+		{Name: "up to the quota", Given: open, When: inQuota(2), Then: events{extended(2, 8)}},
+		{Name: "beyond the quota", Given: open, When: inQuota(3), Refused: fault.QuotaExceeded},
+		{Name: "settled in one", Given: append(open[:2:2], extended(2, 8)), When: settle("an_1", 7), Then: events{settled("an_1", 8, 7, 3)}},
+		{Name: "expires later", Given: events{granted(10), due("an_1", 6), extended(2, 8)}, When: expire("an_1"), Refused: fault.ResourceConflict},
+	})
+}
+
 func TestInsufficientCreditsNamesTheMissingSeconds(t *testing.T) {
 	t.Parallel()
 	_, err := credit.Decide(aggregate.Fold(granted(10), held("an_1", 6)), hold("an_2", 5), scenario.Now)
@@ -213,9 +244,9 @@ func TestStateTable(t *testing.T) {
 		"swept":    {granted(10), due("an_1", 6), expired("an_1", 6)},
 	}
 	when := map[string]credit.Command{
-		"Hold": hold("an_1", 2), "Settle": settle("an_1", 2), "Release": credit.Release{SourceID: "an_1"}, "Expire": expire("an_1"),
+		"Hold": hold("an_1", 2), "Extend": extend("an_1", 2), "Settle": settle("an_1", 2), "Release": credit.Release{SourceID: "an_1"}, "Expire": expire("an_1"),
 	}
-	commands := []string{"Hold", "Settle", "Release", "Expire"}
+	commands := []string{"Hold", "Extend", "Settle", "Release", "Expire"}
 	scenario.ReadTable(t, "hold").Check(t, []string{"(none)", "open", "expired"}, commands,
 		func(t *testing.T, state, command string) (string, string) {
 			s := aggregate.Fold(given[state]...)
@@ -223,7 +254,7 @@ func TestStateTable(t *testing.T) {
 			_, open := aggregate.Step(t, s, decided...).Holds.Get("an_1")
 			next := state
 			switch {
-			case open && state == "(none)":
+			case open && (state == "(none)" || command == "Extend"):
 				next = "open"
 			case !open && state != "(none)":
 				next = "ended"

@@ -15,6 +15,8 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		return decideGrant(s, c, now)
 	case Hold:
 		return decideHold(s, c, now)
+	case Extend:
+		return decideExtend(s, c, now)
 	case Settle:
 		return decideSettle(s, c, now)
 	case Release:
@@ -63,12 +65,31 @@ func decideHold(s State, c Hold, now time.Time) ([]Event, error) {
 	if c.Seconds > s.AvailableSeconds() {
 		return nil, insufficient(s, c.Seconds)
 	}
-	if err := checkQuota(s, c, now); err != nil {
+	if err := checkQuota(s, c.Seconds, c.QuotaSeconds, now); err != nil {
 		return nil, err
 	}
 	return []Event{Held{
 		AccountID: c.AccountID, HoldID: c.HoldID, Seconds: c.Seconds, SourceType: c.SourceType,
 		SourceID: c.SourceID, DiscountPct: c.DiscountPct, ExpiresAt: c.ExpiresAt, At: now,
+	}}, nil
+}
+
+func decideExtend(s State, c Extend, now time.Time) ([]Event, error) {
+	h, err := s.openHold(c.SourceID)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Seconds < 1:
+		return nil, invalidSeconds("must be at least 1")
+	case c.Seconds > s.AvailableSeconds():
+		return nil, insufficient(s, c.Seconds)
+	}
+	if err := checkQuota(s, c.Seconds, c.QuotaSeconds, now); err != nil {
+		return nil, err
+	}
+	return []Event{Extended{
+		AccountID: s.AccountID, HoldID: h.ID, SourceType: h.SourceType, SourceID: h.SourceID, Seconds: c.Seconds,
+		HeldSeconds: h.Seconds + c.Seconds, DiscountPct: h.DiscountPct, ExpiresAt: c.ExpiresAt, At: now,
 	}}, nil
 }
 

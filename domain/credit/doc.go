@@ -21,6 +21,7 @@
 //	hold          | command | next      | event
 //	(none)        | Hold    | open      | credit.held
 //	open, expired | Hold    | unchanged | (none)
+//	open, expired | Extend  | open      | credit.extended
 //	open, expired | Settle  | ended     | credit.settled
 //	open, expired | Release | ended     | credit.released
 //	expired       | Expire  | ended     | credit.released
@@ -32,6 +33,8 @@
 //     until the sweep expires it.
 //   - A Hold above the available balance is refused with insufficient_credits. A Hold above
 //     the quota of the month is refused with quota_exceeded.
+//   - An Extend adds seconds to a hold, and is refused like a Hold. Live streams reserve their
+//     seconds in such slices.
 //   - A hold of 0 seconds reserves nothing. With it, work that is never billed counts as
 //     active and ends like any other work.
 //   - A hold may have a discount in percent. Every prompt of a batch after the first has one

@@ -64,6 +64,23 @@ type Held struct {
 	At        time.Time `json:"at"`
 }
 
+// Extended says that more seconds were reserved for an open hold.
+type Extended struct {
+	AccountID  string     `json:"account_id"`
+	HoldID     string     `json:"hold_id"`
+	SourceType SourceType `json:"source_type"`
+	SourceID   string     `json:"source_id"`
+	// Seconds is the number of added seconds, >= 1.
+	Seconds int64 `json:"seconds"`
+	// HeldSeconds is the number of reserved seconds after this event.
+	HeldSeconds int64 `json:"held_seconds"`
+	// DiscountPct is the discount of the hold, from 0 to 100 percent.
+	DiscountPct int `json:"discount_pct,omitempty"`
+	// ExpiresAt is the new time from which the sweep may end the hold.
+	ExpiresAt time.Time `json:"expires_at"`
+	At        time.Time `json:"at"`
+}
+
 // Settled says that a hold ended with a debit.
 type Settled struct {
 	AccountID     string     `json:"account_id"`
@@ -132,6 +149,9 @@ func (Granted) EventType() string { return "credit.granted" }
 func (Held) EventType() string { return "credit.held" }
 
 // EventType returns the stored name.
+func (Extended) EventType() string { return "credit.extended" }
+
+// EventType returns the stored name.
 func (Settled) EventType() string { return "credit.settled" }
 
 // EventType returns the stored name.
@@ -142,6 +162,7 @@ func (Refunded) EventType() string { return "credit.refunded" }
 
 func (Granted) isEvent()  {}
 func (Held) isEvent()     {}
+func (Extended) isEvent() {}
 func (Settled) isEvent()  {}
 func (Released) isEvent() {}
 func (Refunded) isEvent() {}

@@ -44,7 +44,12 @@ func TestLaws(t *testing.T) {
 func (l *ledger) command(t *rapid.T, step int) credit.Command {
 	seconds := rapid.OneOf(rapid.Int64Range(-5, 40), rapid.SampledFrom([]int64{-1 << 63, 1<<63 - 1, credit.MaxSeconds, 0}))
 	source := rapid.SampledFrom([]string{"an_1", "an_2", "an_3", "an_4", "st_5"}).Draw(t, "source")
-	switch rapid.IntRange(0, 8).Draw(t, "command") {
+	switch rapid.IntRange(0, 9).Draw(t, "command") {
+	case 9:
+		return credit.Extend{
+			SourceID: source, Seconds: seconds.Draw(t, "seconds"), ExpiresAt: scenario.Now.Add(time.Hour),
+			QuotaSeconds: rapid.SampledFrom([]int64{0, 0, 30, 60}).Draw(t, "quota"),
+		}
 	case 0:
 		kind := rapid.SampledFrom([]credit.Kind{
 			credit.SignupGrant, credit.CardGrant, credit.Purchase, credit.Adjustment, credit.Adjustment, credit.AnalysisDebit,
@@ -93,12 +98,24 @@ type ledger struct {
 
 // checkQuota compares an accepted hold with its quota, before it is booked.
 func (l *ledger) checkQuota(t *rapid.T, c credit.Command, decided []credit.Event) {
-	h, isHold := c.(credit.Hold)
-	if !isHold || h.QuotaSeconds == 0 || h.Seconds == 0 || len(decided) == 0 {
+	var quota, seconds int64
+	switch c := c.(type) {
+	case credit.Hold:
+		quota, seconds = c.QuotaSeconds, c.Seconds
+	case credit.Extend:
+		quota, seconds = c.QuotaSeconds, c.Seconds
+	}
+	if quota == 0 || seconds == 0 || len(decided) == 0 {
 		return
 	}
-	at := decided[0].(credit.Held).At
-	require.LessOrEqual(t, l.worked[credit.PeriodOf(at)]+l.accounts["acct_1:held"]+h.Seconds, h.QuotaSeconds, "held beyond the quota")
+	var at time.Time
+	switch e := decided[0].(type) {
+	case credit.Held:
+		at = e.At
+	case credit.Extended:
+		at = e.At
+	}
+	require.LessOrEqual(t, l.worked[credit.PeriodOf(at)]+l.accounts["acct_1:held"]+seconds, quota, "held beyond the quota")
 }
 
 func (l *ledger) balance() int64 { return l.accounts["acct_1:available"] + l.accounts["acct_1:held"] }
@@ -117,6 +134,11 @@ func (l *ledger) post(t *rapid.T, before credit.State, event credit.Event) {
 		require.False(t, l.ended[e.HoldID], "a hold started twice")
 		require.GreaterOrEqual(t, e.Seconds, int64(0))
 		l.open[e.HoldID] = e.Seconds
+	case credit.Extended:
+		require.Contains(t, l.open, e.HoldID, "a hold that is not open was extended")
+		require.Positive(t, e.Seconds)
+		l.open[e.HoldID] += e.Seconds
+		require.Equal(t, l.open[e.HoldID], e.HeldSeconds)
 	case credit.Settled:
 		require.GreaterOrEqual(t, e.Seconds, int64(0))
 		require.LessOrEqual(t, e.Seconds, l.open[e.HoldID]+before.AvailableSeconds(), "settled for more than held plus available")

@@ -44,6 +44,8 @@ func Postings(event Event) []Posting {
 		return entry(Posting{platformAccount[e.Kind], -e.Seconds}, Posting{Available(e.AccountID), e.Seconds})
 	case Held:
 		return entry(Posting{Available(e.AccountID), -e.Seconds}, Posting{Reserved(e.AccountID), e.Seconds})
+	case Extended:
+		return entry(Posting{Available(e.AccountID), -e.Seconds}, Posting{Reserved(e.AccountID), e.Seconds})
 	case Settled:
 		return entry(
 			Posting{Reserved(e.AccountID), -e.HeldSeconds}, Posting{platformAccount[e.Kind], e.Seconds},

@@ -33,17 +33,17 @@ func (s State) UsedIn(p Period) int64 {
 	return s.PeriodSeconds
 }
 
-// checkQuota refuses a hold that could push the month over its quota. Every open hold
+// checkQuota refuses to reserve seconds that could push the month over its quota. Every open hold
 // counts in full, because it may be settled within the month.
-func checkQuota(s State, c Hold, now time.Time) error {
+func checkQuota(s State, seconds, quota int64, now time.Time) error {
 	used := s.UsedIn(PeriodOf(now))
-	if c.QuotaSeconds == 0 || c.Seconds == 0 || c.Seconds <= c.QuotaSeconds-used-s.HeldSeconds {
+	if quota == 0 || seconds == 0 || seconds <= quota-used-s.HeldSeconds {
 		return nil
 	}
 	wait := PeriodEnd(now).Sub(now)
-	return fault.Newf(fault.QuotaExceeded, "The monthly quota of %d seconds is used up. It resets at the start of the next month (UTC).", c.QuotaSeconds).
+	return fault.Newf(fault.QuotaExceeded, "The monthly quota of %d seconds is used up. It resets at the start of the next month (UTC).", quota).
 		WithDetail("meter", QuotaMeter).
-		WithDetail("limit", c.QuotaSeconds).
+		WithDetail("limit", quota).
 		WithDetail("used", used).
 		WithRetryAfter(int((wait + time.Second - 1) / time.Second))
 }

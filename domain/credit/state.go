@@ -107,6 +107,12 @@ func Evolve(s State, event Event) State {
 			ID: e.HoldID, Seconds: e.Seconds, SourceType: e.SourceType, SourceID: e.SourceID,
 			DiscountPct: e.DiscountPct, CreatedAt: e.At, ExpiresAt: e.ExpiresAt,
 		})
+	case Extended:
+		s.HeldSeconds += e.Seconds
+		if h, open := s.Holds.Get(e.SourceID); open {
+			h.Seconds, h.ExpiresAt = h.Seconds+e.Seconds, e.ExpiresAt
+			s.Holds = s.Holds.with(h)
+		}
 	case Settled:
 		s = s.post(e.Kind, -e.Seconds)
 		s.PeriodSeconds = s.UsedIn(PeriodOf(e.At)) + e.Seconds

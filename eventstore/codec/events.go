@@ -5,6 +5,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/credit"
 	"vqa/domain/incident"
+	"vqa/domain/stream"
 	"vqa/domain/video"
 	"vqa/domain/webhook"
 )
@@ -36,6 +37,7 @@ func Events() *Codec {
 
 		Register[credit.Granted]("credit.granted"),
 		Register[credit.Held]("credit.held", addHoldExpiry),
+		Register[credit.Extended]("credit.extended").ReadFirst(),
 		Register[credit.Settled]("credit.settled"),
 		Register[credit.Released]("credit.released", addReleaseReason),
 		Register[credit.Refunded]("credit.refunded"),
@@ -62,6 +64,17 @@ func Events() *Codec {
 		Register[analysis.Drawn]("analysis.drawn"),
 		Register[analysis.Narrated]("analysis.narrated"),
 		Register[analysis.NarrationFailed]("analysis.narration_failed"),
+
+		Register[stream.Created]("stream.created").ReadFirst(),
+		Register[stream.SlotGranted]("stream.slot_granted").ReadFirst(),
+		Register[stream.Offered]("stream.offered").ReadFirst(),
+		Register[stream.WentLive]("stream.live").ReadFirst(),
+		Register[stream.Resumed]("stream.resumed").ReadFirst(),
+		Register[stream.Paused]("stream.paused").ReadFirst(),
+		Register[stream.Metered]("stream.metered").ReadFirst(),
+		Register[stream.PromptUpdated]("stream.prompt_updated").ReadFirst(),
+		Register[stream.PartRecorded]("stream.part_recorded").ReadFirst(),
+		Register[stream.Ended]("stream.ended").ReadFirst(),
 
 		Register[webhook.Created]("webhook.created", unchanged),
 		Register[webhook.Changed]("webhook.changed", unchanged),

@@ -104,6 +104,10 @@ func draw(t *rapid.T, v reflect.Value, label string) {
 				draw(t, v.Index(i), fmt.Sprint(label, i))
 			}
 		}
+	case reflect.Array:
+		for i := range v.Len() {
+			draw(t, v.Index(i), fmt.Sprint(label, i))
+		}
 	case reflect.Map:
 		if n := rapid.IntRange(-1, 2).Draw(t, label+" members"); n >= 0 {
 			v.Set(reflect.MakeMap(v.Type()))

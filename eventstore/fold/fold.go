@@ -11,6 +11,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/credit"
 	"vqa/domain/incident"
+	"vqa/domain/stream"
 	"vqa/domain/video"
 	"vqa/domain/webhook"
 	"vqa/eventstore"
@@ -25,6 +26,7 @@ var (
 	Credit      = category("credit", credit.Evolve, 1)
 	Video       = category("video", video.Evolve, 1)
 	Analysis    = category("analysis", analysis.Evolve, 1)
+	Stream      = category("stream", stream.Evolve, 1)
 	Incident    = category("incident", incident.Evolve, 1)
 
 	// Webhook has one stream for each account, with all its endpoints.

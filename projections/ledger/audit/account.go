@@ -85,6 +85,11 @@ func malformed(id string, event credit.Event) string {
 		if e.Seconds < 0 {
 			return fmt.Sprintf("the event is a hold of %d s", e.Seconds)
 		}
+	case credit.Extended:
+		owner, seconds = e.AccountID, max(e.Seconds, e.HeldSeconds)
+		if e.Seconds < 1 || e.HeldSeconds < e.Seconds {
+			return fmt.Sprintf("the event extends a hold by %d s to %d s", e.Seconds, e.HeldSeconds)
+		}
 	case credit.Settled:
 		owner, seconds, kind = e.AccountID, max(e.Seconds, e.HeldSeconds), e.Kind
 		if e.Seconds < 0 || e.HeldSeconds < 0 {
@@ -144,6 +149,8 @@ func (a *account) holds(e stored, open credit.Holds, available int64, event cred
 		}
 		a.opened[x.SourceID] = place{"", e.version, e.position}
 		return twice
+	case credit.Extended:
+		return a.extended(e, open, x)
 	case credit.Settled:
 		held, ok := a.ended(e, open, x.SourceID, x.HoldID, x.HeldSeconds)
 		if ok && x.Seconds > held+available {
@@ -158,6 +165,23 @@ func (a *account) holds(e stored, open credit.Holds, available int64, event cred
 		a.refunds[x.Refunds] = place{"", e.version, e.position}
 	}
 	return false
+}
+
+// extended checks that an event extends the open hold of its source. It reports whether it does not.
+func (a *account) extended(e stored, open credit.Holds, x credit.Extended) (wrong bool) {
+	h, ok := open.Get(x.SourceID)
+	switch {
+	case !ok:
+		a.find(Hold, fromFold, e.version, e.position, "the hold %s of %s is not open: it has already ended, or it never started", x.HoldID, x.SourceID)
+		a.heldFix -= x.Seconds
+	case h.ID != x.HoldID:
+		a.find(Hold, fromFold, e.version, e.position, "the event extends the hold %s, but %s is the open hold of %s", x.HoldID, h.ID, x.SourceID)
+	case h.Seconds+x.Seconds != x.HeldSeconds:
+		a.find(Hold, fromFold, e.version, e.position, "the hold %s has %d s after its extension, but %d s with it", x.HoldID, x.HeldSeconds, h.Seconds+x.Seconds)
+	default:
+		return false
+	}
+	return true
 }
 
 // ended checks the end of a hold. It returns the held seconds, and false when the hold did

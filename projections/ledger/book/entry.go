@@ -18,10 +18,11 @@ type Kind string
 
 // The kinds in addition to those of credit.Kind.
 const (
-	Hold    Kind = "hold"
-	Release Kind = "release"
-	Expiry  Kind = "expiry"
-	Refund  Kind = "refund"
+	Hold      Kind = "hold"
+	Extension Kind = "extension"
+	Release   Kind = "release"
+	Expiry    Kind = "expiry"
+	Refund    Kind = "refund"
 )
 
 // Entry is one entry of the ledger: a credit event with its double entry.
@@ -151,6 +152,11 @@ func fromEvent(event credit.Event) Entry {
 	case credit.Held:
 		return Entry{
 			At: v.At, Kind: Hold, ID: v.HoldID, HoldID: v.HoldID,
+			SourceType: v.SourceType, SourceID: v.SourceID, DiscountPct: v.DiscountPct,
+		}
+	case credit.Extended:
+		return Entry{
+			At: v.At, Kind: Extension, ID: v.HoldID, HoldID: v.HoldID,
 			SourceType: v.SourceType, SourceID: v.SourceID, DiscountPct: v.DiscountPct,
 		}
 	case credit.Settled:

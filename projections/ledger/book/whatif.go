@@ -142,6 +142,10 @@ func (r *repricing) entry(e Entry) {
 	case credit.Held:
 		r.holds[v.HoldID] = r.thenP.Seconds(v.SourceType, v.Seconds, v.DiscountPct)
 		r.held += r.holds[v.HoldID]
+	case credit.Extended:
+		more := r.thenP.Seconds(v.SourceType, v.Seconds, v.DiscountPct)
+		r.holds[v.HoldID] += more
+		r.held += more
 	case credit.Released:
 		r.end(v.HoldID)
 	case credit.Settled:

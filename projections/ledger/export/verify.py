@@ -145,6 +145,15 @@ class Ledger:
                 complain("is a second hold for %s" % event["source_id"])
             self.holds[event["source_id"]] = event["seconds"]
             self.held += event["seconds"]
+        elif kind == "credit.extended":
+            sides = [(available, -event["seconds"]), (held, event["seconds"])]
+            if event["seconds"] < 1 or self.holds.get(event["source_id"], 0) + event["seconds"] != event["held_seconds"]:
+                complain("extends the hold for %s to %d seconds" % (event["source_id"], event["held_seconds"]))
+            if event["source_id"] in self.holds:
+                self.holds[event["source_id"]] += event["seconds"]
+            else:
+                complain("extends a hold for %s that is not open" % event["source_id"])
+            self.held += event["seconds"]
         elif kind in ("credit.settled", "credit.released"):
             reserved = event["held_seconds" if kind == "credit.settled" else "seconds"]
             if self.holds.pop(event["source_id"], None) != reserved:
