@@ -151,6 +151,23 @@ func TestATokenCountsForItsKey(t *testing.T) {
 	w.refused(c.do(http.MethodGet, "/v1/analyses", ""), 429, fault.RateLimitExceeded, "")
 }
 
+// TestARevokedKeyCountsByAddress: a node counts a request while it authenticates it. A key that was valid before and
+// is revoked now counts for the address of its client, as any wrong credential does.
+func TestARevokedKeyCountsByAddress(t *testing.T) {
+	t.Parallel()
+	w := open(t, under(edge.Rates{Reads: 100}))
+	w.toTheMinute()
+	c, other := w.customer(0), &client{w: w}
+	for i := range 3 {
+		require.Equal(t, 99-i, w.remaining(c.do(http.MethodGet, "/v1/videos", ""), 100), "each request counts once")
+	}
+	require.Equal(t, 99, w.remaining(other.do(http.MethodGet, "/v1/videos", ""), 100))
+	require.NoError(t, w.service.RevokeKey(t.Context(), c.key.AccountID, c.key.KeyID, "test", ""))
+	refused := c.do(http.MethodGet, "/v1/videos", "")
+	w.refused(refused, 401, fault.KeyRevoked, "")
+	require.Equal(t, 98, w.remaining(refused, 100))
+}
+
 func TestParsingIsCountedByAddress(t *testing.T) {
 	t.Parallel()
 	w := open(t, under(edge.Rates{Parse: 2}))

@@ -206,12 +206,12 @@ func (e *Edge) enterLive(x *Exchange, r *http.Request, live bool) (err error) {
 	}
 	// A client that sends its body slowly must not occupy a place. check returns the other errors.
 	if _, err := x.body(r); fault.Has(err, fault.ValidationFailed) {
-		_ = e.admit(x, r, exempt) // for the headers
+		_ = e.admit(x, r, exempt, nil) // for the headers
 		return err
 	}
 	if x.admitted, err = e.Creates.enter(r.Context(), e.Service.Now); err != nil {
 		x.shed = true
-		_ = e.admit(x, r, exempt) // for the headers
+		_ = e.admit(x, r, exempt, nil) // for the headers
 	}
 	return err
 }

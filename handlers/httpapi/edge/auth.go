@@ -77,6 +77,7 @@ func (e *Edge) callerOfKey(ctx context.Context, x *Exchange, secret string) (com
 	if err := e.useKey(x, key); err != nil {
 		return command.Caller{}, err
 	}
+	e.subjects.remember(hash, key.ID)
 	return keyCaller(key, x.RequestID), nil
 }
 
@@ -97,6 +98,7 @@ func (e *Edge) callerOfToken(ctx context.Context, x *Exchange, secret string) (c
 	if err := e.useKey(x, key); err != nil {
 		return command.Caller{}, err
 	}
+	e.subjects.remember(hash, key.ID)
 	caller := keyCaller(key, x.RequestID)
 	caller.TokenID, caller.Scopes = token.ID, token.Scopes
 	caller.VideoID, caller.StreamID = token.VideoID, token.StreamID

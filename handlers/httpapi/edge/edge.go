@@ -23,6 +23,7 @@ import (
 type Edge struct {
 	Options
 	limiter      *limiter
+	subjects     *subjects
 	spenders     *spenders
 	deprecations deprecations
 	// routes is the generated server: parameter binding and routing.
@@ -37,7 +38,7 @@ func New(o Options) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Edge{Options: o, limiter: newLimiter(o), spenders: newSpenders(), deprecations: deprecations}
+	e := &Edge{Options: o, limiter: newLimiter(o), subjects: newSubjects(), spenders: newSpenders(), deprecations: deprecations}
 	strict := api.NewStrictHandlerWithOptions(o.Operations, nil, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc: WriteError, ResponseErrorHandlerFunc: WriteError,
 	})
@@ -82,7 +83,7 @@ func (e *Edge) paced(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 func (e *Edge) serve(x *Exchange, r *http.Request) error {
 	if e.ObjectHandler != nil && strings.HasPrefix(r.URL.Path, objects.Path) {
 		// A signed URL was counted when it was created. A player requests many parts of a file.
-		_ = e.admit(x, r, exempt)
+		_ = e.admit(x, r, exempt, nil)
 		e.ObjectHandler.ServeHTTP(x.response, r)
 		return nil
 	}
@@ -98,7 +99,7 @@ func (e *Edge) serve(x *Exchange, r *http.Request) error {
 	}
 	if r.Method == http.MethodOptions {
 		// A preflight request is not counted: the request that follows is.
-		_ = e.admit(x, r, exempt)
+		_ = e.admit(x, r, exempt, nil)
 	}
 	if e.preflight(x.response, r, path) {
 		return nil
@@ -121,7 +122,7 @@ func (e *Edge) serve(x *Exchange, r *http.Request) error {
 func (e *Edge) refuseRoute(x *Exchange, r *http.Request, allowed []string) error {
 	kind, err := classOf(r.Method, "")
 	if err == nil {
-		err = e.admit(x, r, kind)
+		err = e.admit(x, r, kind, nil)
 	}
 	if err != nil {
 		return err
@@ -159,12 +160,14 @@ func (e *Edge) run(x *Exchange, r *http.Request) error {
 	x.Request = r
 	e.deprecations.addForOperation(x.response.Header(), x.operation)
 	defer x.leave()
+	early := e.countEarly(r, x.operation)
 	authErr, err := e.identify(x, r)
+	counted := early.wait()
 	if err != nil {
 		return err
 	}
 	// A request with a wrong credential also counts, by address: it may be guessing keys.
-	if err := e.admit(x, r, x.operation.rate); err != nil {
+	if err := e.admit(x, r, x.operation.rate, counted); err != nil {
 		return err
 	}
 	if authErr != nil {

@@ -151,11 +151,15 @@ func (l *limiter) removeIdle(now time.Time) {
 	}
 }
 
-// admit counts a request and sets the rate limit headers, which are on every response.
-// Error: rate_limit_exceeded, with the exact time to wait.
-func (e *Edge) admit(x *Exchange, r *http.Request, c class) error {
-	now := e.Service.Now()
-	count, granted := e.limiter.take(r.Context(), c, e.subject(x, r, c), now)
+// admit counts a request, unless it was counted for the right subject, and sets the rate limit headers, which are
+// on every response. Error: rate_limit_exceeded, with the exact time to wait.
+func (e *Edge) admit(x *Exchange, r *http.Request, c class, early *counted) error {
+	subject, now := e.subject(x, r, c), e.Service.Now()
+	if early == nil || early.subject != subject {
+		count, granted := e.limiter.take(r.Context(), c, subject, now)
+		early = &counted{subject, count, granted, now}
+	}
+	count, granted, now := early.count, early.granted, early.at
 	if !granted && x.operation != nil && x.operation.creates && looksLive(x.credential) {
 		e.spenders.refused(e.spenders.who(x.credential, e.Address(r)), c, count)
 	}

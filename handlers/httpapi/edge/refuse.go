@@ -34,7 +34,7 @@ func (e *Edge) Refuse(client net.Addr, status int, reason string) []byte {
 	raw.header.Set("X-Request-Id", x.RequestID)
 	raw.header.Set("X-Content-Type-Options", "nosniff")
 	raw.header.Set("Date", start.UTC().Format(http.TimeFormat))
-	_ = e.admit(x, r, exempt)
+	_ = e.admit(x, r, exempt, nil)
 	message := refusals[status]
 	if reason != "" {
 		message = "The request is malformed: " + reason + "."
