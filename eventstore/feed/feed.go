@@ -30,10 +30,7 @@ func Tx(ctx context.Context) *sql.Tx {
 	if a == nil {
 		return nil
 	}
-	a.begin.Do(func() {
-		a.begun = true
-		_, a.lost = a.tx.ExecContext(ctx, "savepoint delivery")
-	})
+	a.begin.Do(a.makeSavepoint)
 	return a.tx
 }
 

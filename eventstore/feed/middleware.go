@@ -112,8 +112,11 @@ func (s *source) handle(ctx context.Context, tx *sql.Tx, msg *message.Message, n
 
 // attempt is the transaction of one attempt.
 type attempt struct {
-	tx    *sql.Tx
-	begin sync.Once
+	tx *sql.Tx
+	// makeSavepoint sets begun and lost. It does not end at the handler's deadline, because an error of the
+	// savepoint means that the transaction is lost.
+	makeSavepoint func()
+	begin         sync.Once
 	// begun is true when the handler took the transaction. lost is the error of its savepoint.
 	begun bool
 	lost  error
@@ -129,6 +132,7 @@ func savepoint(log *slog.Logger) message.HandlerMiddleware {
 			ctx := msg.Context()
 			tx, _ := watermillsql.TxFromContext(ctx)
 			a := &attempt{tx: tx}
+			a.makeSavepoint = func() { _, a.lost = tx.ExecContext(ctx, "savepoint delivery"); a.begun = true }
 			msg.SetContext(context.WithValue(ctx, attemptKey{}, a))
 			_, err := next(msg)
 			msg.SetContext(ctx)

@@ -30,6 +30,7 @@ func webhookFlow(t *testing.T, w *world, caller Caller) {
 	require.NoError(t, err)
 	ok(w.DisableWebhookEndpoint(ctx, caller, made.ID))
 	ok(w.EnableWebhookEndpoint(ctx, caller, made.ID))
+	require.NoError(t, w.WarnWebhookEndpoint(ctx, made.Endpoint, w.clock.Now()))
 	require.NoError(t, w.FailWebhookEndpoint(ctx, Cause{}, made.Endpoint))
 	require.NoError(t, w.DeleteWebhookEndpoint(ctx, caller, made.ID))
 
