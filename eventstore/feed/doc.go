@@ -64,8 +64,8 @@
 //
 //   - Its retry middleware waits within the batch and calls NextBackOff twice for each failure, so
 //     its pauses quadrupled. So attempts and pauses are our own.
-//   - A batch of messages shares one transaction, and an SQL error aborts all of it. So each
-//     attempt runs inside a savepoint.
+//   - A batch of messages shares one transaction, and an SQL error aborts all of it. So an
+//     attempt that takes the transaction runs inside a savepoint.
 //   - A nack does not roll back. So a failure never becomes a nack.
 //   - A missed ack deadline commits half-done work. So the handler's deadline is much shorter
 //     than the ack deadline.
