@@ -186,7 +186,9 @@ func (w *world) settle(source string, seconds int64) credit.Command {
 // random returns a random command for an account.
 func (w *world) random(a *sim, r *rand.Rand) credit.Command {
 	source := fmt.Sprintf("anl_%s_%d", a.id, r.IntN(4))
-	switch n := r.IntN(10); {
+	switch n := r.IntN(11); {
+	case n == 10:
+		return credit.Extend{SourceID: source, Seconds: r.Int64N(100) + 1, ExpiresAt: w.now.Add(24 * time.Hour)}
 	case n < 2:
 		return w.grant(a.id, r.Int64N(1000)+1)
 	case n < 3:

@@ -58,6 +58,21 @@ func TestBrokenLaws(t *testing.T) {
 		{"a negative purchase", func(id string) credit.Event {
 			return credit.Granted{AccountID: id, TransactionID: "txn_x_" + id, Kind: credit.Purchase, Seconds: -5, BalanceAfter: 935, At: at}
 		}, audit.Altered},
+		{"an extension of a hold that is not open", func(id string) credit.Event {
+			return credit.Extended{AccountID: id, HoldID: "hold_1_" + id, SourceType: credit.SourceAnalysis, SourceID: "anl_1", Seconds: 10, HeldSeconds: 110, ExpiresAt: at, At: at}
+		}, audit.Hold},
+		{"an extension of another hold", func(id string) credit.Event {
+			return credit.Extended{AccountID: id, HoldID: "hold_1_" + id, SourceType: credit.SourceAnalysis, SourceID: "anl_2", Seconds: 10, HeldSeconds: 60, ExpiresAt: at, At: at}
+		}, audit.Hold},
+		{"an extension to a wrong sum", func(id string) credit.Event {
+			return credit.Extended{AccountID: id, HoldID: "hold_2_" + id, SourceType: credit.SourceAnalysis, SourceID: "anl_2", Seconds: 10, HeldSeconds: 61, ExpiresAt: at, At: at}
+		}, audit.Hold},
+		{"an extension by nothing", func(id string) credit.Event {
+			return credit.Extended{AccountID: id, HoldID: "hold_2_" + id, SourceType: credit.SourceAnalysis, SourceID: "anl_2", HeldSeconds: 50, ExpiresAt: at, At: at}
+		}, audit.Altered},
+		{"an extension beyond the balance", func(id string) credit.Event {
+			return credit.Extended{AccountID: id, HoldID: "hold_2_" + id, SourceType: credit.SourceAnalysis, SourceID: "anl_2", Seconds: 891, HeldSeconds: 941, ExpiresAt: at, At: at}
+		}, audit.Balance},
 		{"a hold above the largest balance", func(id string) credit.Event {
 			return credit.Held{AccountID: id, HoldID: "hold_x", Seconds: credit.MaxSeconds + 1, SourceType: credit.SourceAnalysis, SourceID: "anl_x", ExpiresAt: at, At: at}
 		}, audit.Altered},

@@ -168,7 +168,7 @@ func (w *World) Live(t testing.TB, seed uint64, accounts, commands int) []string
 // refundable transactions.
 func (w *World) command(random *rand.Rand, id string, at time.Time, open map[string][]string, posted map[string][]credit.Original) credit.Command {
 	seconds := int64(1 + random.IntN(400))
-	switch n := random.IntN(10); {
+	switch n := random.IntN(11); {
 	case n < 4:
 		source, kind, discount := w.ID("an"), credit.SourceAnalysis, 0
 		switch random.IntN(4) {
@@ -182,6 +182,8 @@ func (w *World) command(random *rand.Rand, id string, at time.Time, open map[str
 			AccountID: id, HoldID: w.ID("hold"), Seconds: seconds - 1, SourceType: kind, SourceID: source,
 			DiscountPct: discount, ExpiresAt: at.Add(24 * time.Hour),
 		}
+	case n == 10 && len(open[id]) > 0:
+		return credit.Extend{SourceID: open[id][0], Seconds: 1 + seconds/4, ExpiresAt: at.Add(24 * time.Hour)}
 	case n < 7 && len(open[id]) > 0:
 		source := open[id][0]
 		open[id] = open[id][1:]
