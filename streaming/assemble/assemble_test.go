@@ -124,7 +124,10 @@ func TestARepairedPictureIsDelivered(t *testing.T) {
 		first, second, third := s.Encode(true), s.Encode(false), s.Encode(false)
 		r.push(start, s.Packets(first)...)
 		lost := s.Packets(second)
-		r.push(start, s.Packets(third)...)
+		again := s.Packets(third)
+		r.push(start, again...)
+		r.push(start, again...)
+		require.Equal(t, int64(len(again)), r.Counts().Late)
 		require.Empty(t, r.Feedback(start.Add(9*time.Millisecond)).Missing, "the packet may be late")
 		want := []uint16{}
 		for _, p := range lost {
@@ -149,6 +152,30 @@ func TestRequestsOfAPacketAreLimited(t *testing.T) {
 		for now := start; r.Counts().Lost == 0; now = now.Add(time.Millisecond) {
 			requests += len(r.Feedback(now).Missing)
 			require.Less(t, now.Sub(start), 1020*time.Millisecond, "given up one round trip after the last request")
+		}
+		require.Equal(t, 10, requests)
+	})
+}
+
+// TestRequestsAfterAChangeOfTheRoundTrip has a later gap that is due more often than the first.
+func TestRequestsAfterAChangeOfTheRoundTrip(t *testing.T) {
+	t.Parallel()
+	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
+		r.SetRoundTrip(time.Minute)
+		r.push(start, s.Packets(s.Encode(true))...)
+		s.Seq++
+		r.push(start, s.Packets(s.Encode(false))...)
+		require.Len(t, r.Feedback(start.Add(time.Second)).Missing, 1)
+		r.SetRoundTrip(30 * time.Millisecond)
+		later := s.Seq
+		s.Seq++
+		r.push(start.Add(time.Second), s.Packets(s.Encode(false))...)
+		requests := 0
+		for now := start.Add(time.Second); now.Before(start.Add(10 * time.Second)); now = now.Add(10 * time.Millisecond) {
+			for _, seq := range r.Feedback(now).Missing {
+				require.Equal(t, later, seq)
+				requests++
+			}
 		}
 		require.Equal(t, 10, requests)
 	})
@@ -269,26 +296,35 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func TestMalformedPicturesAreDropped(t *testing.T) {
 	t.Parallel()
-	for name, payloads := range map[string][][]byte{
-		"fragment without its start": {{0x7c, 0x05, 1, 2}},
-		"fragment without its end":   {{0x7c, 0x81, 1, 2}},
-		"start within a fragment":    {{0x7c, 0x81, 1, 2}, {0x7c, 0x81, 1, 2}},
-		"unit within a fragment":     {{0x7c, 0x81, 1, 2}, {0x41, 1, 2}},
-		"aggregate cut off":          {{0x78, 0, 9, 1}},
-		"empty aggregate":            {{0x78}},
-		"empty unit in an aggregate": {{0x78, 0, 0}},
-		"interleaved mode":           {{0x79, 0, 0, 0, 1, 0x41}},
-		"reserved type":              {{0x5f, 1}},
-		"marked as damaged":          {{0xc1, 1, 2}},
-		"parameter set without size": {{0x67, 1}},
+	for name, tt := range map[string]struct {
+		codec    assemble.Codec
+		payloads [][]byte
+	}{
+		"fragment without its start": {assemble.H264, [][]byte{{0x7c, 0x05, 1, 2}}},
+		"fragment without its end":   {assemble.H264, [][]byte{{0x7c, 0x81, 1, 2}}},
+		"end without a start":        {assemble.H264, [][]byte{{0x7c, 0x41, 1, 2}}},
+		"start within a fragment":    {assemble.H264, [][]byte{{0x7c, 0x81, 1, 2}, {0x7c, 0x81, 1, 2}, {0x7c, 0x41, 1, 2}}},
+		"fragment of all":            {assemble.H264, [][]byte{{0x7c, 0xc1, 1, 2}}},
+		"unit within a fragment":     {assemble.H264, [][]byte{{0x7c, 0x81, 1, 2}, {0x41, 1, 2}}},
+		"aggregate cut off":          {assemble.H264, [][]byte{{0x78, 0, 9, 1}}},
+		"empty aggregate":            {assemble.H264, [][]byte{{0x78}}},
+		"empty unit in an aggregate": {assemble.H264, [][]byte{{0x78, 0, 0}}},
+		"interleaved mode":           {assemble.H264, [][]byte{{0x79, 0, 0, 0, 1, 0x41}}},
+		"reserved type":              {assemble.H264, [][]byte{{0x5f, 1}}},
+		"marked as damaged":          {assemble.H264, [][]byte{{0xc1, 1, 2}}},
+		"VP8 without its start":      {assemble.VP8, [][]byte{{0x00, 0x11, 1}}},
+		"VP8 with two starts":        {assemble.VP8, [][]byte{{0x10, 0x11, 1}, {0x10, 0x11, 1}}},
+		"VP9 without its start":      {assemble.VP9, [][]byte{{0x04, 0x86, 1}}},
+		"VP9 with two starts":        {assemble.VP9, [][]byte{{0x08, 0x86, 1}, {0x0c, 0x86, 1}}},
+		"parameter set without size": {assemble.H264, [][]byte{{0x67, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, r := assembletest.New(assemble.H264, newRandom(1)), newReceiver(assemble.H264)
+			s, r := assembletest.New(tt.codec, newRandom(1)), newReceiver(tt.codec)
 			key, later := s.Encode(true), s.Encode(true)
 			r.push(start, s.Packets(key)...)
-			for i, p := range payloads {
-				r.push(start, s.Packet(p, i == len(payloads)-1))
+			for i, p := range tt.payloads {
+				r.push(start, s.Packet(p, i == len(tt.payloads)-1))
 			}
 			s.Time += 3000
 			r.push(start, s.Packets(s.Encode(false))...)

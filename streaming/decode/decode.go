@@ -33,7 +33,7 @@ const (
 
 // FFmpeg starts ffmpeg; handlers/intake/ffmpeg implements it.
 type FFmpeg interface {
-	// Stream starts ffmpeg on what is written to the result. The input options come before the
+	// Stream starts ffmpeg; it reads the bytes that are written to the result. The input options come before the
 	// source, the output options after it. Reading yields what ffmpeg writes to pipe:1. side becomes
 	// its descriptor 3; the caller closes its own copy. Close closes the input, waits for the end and
 	// returns how it ended. The process is killed when ctx ends, or when it has used the CPU time.

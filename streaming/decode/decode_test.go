@@ -240,6 +240,18 @@ func TestPushNeverBlocks(t *testing.T) {
 	}
 	require.Positive(t, l.keyframes.Load())
 	require.Greater(t, l.Counts().Dropped, int64(100))
+
+	frame.Key = false
+	for pictures := -1; pictures != 0; pictures, _ = l.Held() {
+		l.Push(frame)
+	}
+	l.Push(frame)
+	pictures, _ := l.Held()
+	require.Zero(t, pictures, "no decoder could use a picture without the ones before")
+	frame.Key = true
+	l.Push(frame)
+	pictures, _ = l.Held()
+	require.Equal(t, 1, pictures)
 }
 
 var errNoProgram = errors.New("no such program")

@@ -21,6 +21,7 @@
 //
 //	Waiting -> Connected        ICE and DTLS have succeeded
 //	Waiting -> Failed           no path within ConnectTimeout of the offer
+//	Connected -> Waiting        an offer with an ICE restart
 //	Connected -> Disconnected   no packet for 3 s
 //	Disconnected -> Connected   packets again, or an ICE restart
 //	Disconnected -> Failed      not within ConnectTimeout

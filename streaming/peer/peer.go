@@ -49,7 +49,7 @@ func (s State) String() string {
 }
 
 // Session describes the peer that Open creates. The functions are called one at a time, except that
-// Picture and Changed may run beside each other. They must not block and must not call Close.
+// Picture and Changed may run beside each other. They must not block and must not call Answer or Close.
 type Session struct {
 	// ID is the id of the stream, unique among the open peers.
 	ID string
@@ -81,10 +81,10 @@ type Peer struct {
 	errors     []ClientError
 	relay      string // why the TURN server refused the client
 
-	changing sync.Mutex // held while Changed runs
-	state    State
-	late     bool        // no connection came in time
-	limit    *time.Timer // of the wait for a connection
+	changing sync.Mutex   // held while Changed runs
+	state    atomic.Int32 // a State; written with changing held
+	late     bool         // no connection came in time
+	limit    *time.Timer  // of the wait for a connection
 }
 
 // ErrClosed is returned by a peer that was closed.
@@ -131,10 +131,10 @@ func (p *Peer) change() {
 	if p.late && (now == Waiting || now == Disconnected) {
 		now = Failed
 	}
-	if now == p.state || p.state == Closed || p.isClosed() {
+	if before := p.State(); now == before || before == Closed || p.isClosed() {
 		return
 	}
-	p.state = now
+	p.state.Store(int32(now))
 	switch now {
 	case Connected:
 		p.late = false
@@ -156,11 +156,7 @@ func (p *Peer) setLate(late bool) {
 }
 
 // State returns the state of the connection.
-func (p *Peer) State() State {
-	p.changing.Lock()
-	defer p.changing.Unlock()
-	return p.state
-}
+func (p *Peer) State() State { return State(p.state.Load()) } //nolint:gosec // it has few values
 
 func (p *Peer) isClosed() bool {
 	p.mu.Lock()

@@ -213,13 +213,18 @@ func TestChecksReachNoLocalAddress(t *testing.T) {
 func TestAPeerThatNeverConnects(t *testing.T) {
 	t.Parallel()
 	s, got := listen(t, peer.Options{ConnectTimeout: time.Second}), newSink()
-	p := open(t, s, got.session("st_1"))
+	session := got.session("st_1")
+	var p *peer.Peer
+	var d peer.Diagnostics
+	session.Changed = func(st peer.State) {
+		got.note(func() { got.states = append(got.states, st); d = p.Diagnostics() })
+	}
+	p = open(t, s, session)
 	require.Equal(t, "The client sent no offer.", p.Diagnostics().Hint)
 	c := newClient(t, clientOptions{configure: func(s *webrtc.SettingEngine) { s.SetIPFilter(net.IP.IsLoopback) }})
 	_, err := p.Answer(t.Context(), c.offer(t, nil)) // the client does not get the answer
 	require.NoError(t, err)
 	got.waitState(t, peer.Failed)
-	d := p.Diagnostics()
 	require.NotEmpty(t, d.Local)
 	require.NotEmpty(t, d.Remote)
 	require.NotEmpty(t, d.Pairs)
