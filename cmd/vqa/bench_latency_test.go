@@ -59,7 +59,7 @@ func (l *latencies) subscribe(b *testing.B, s *server) {
 func (l *latencies) feedRound(b *testing.B, s *server, c *client.Client) {
 	b.Helper()
 	for i := range feedEvents {
-		v, err := c.CreateVideo(benchContext(b), map[string]any{"content_type": "video/mp4"}, client.NewIdempotencyKey())
+		v, err := c.CreateVideo(benchContext(b), map[string]any{"content_type": "video/mp4", "size_bytes": 1000}, client.NewIdempotencyKey())
 		require.NoError(b, err)
 		history, err := s.store.LoadAll(b.Context(), eventstore.StreamID{Category: "video", ID: v.ID})
 		require.NoError(b, err)
@@ -120,7 +120,7 @@ func (l *latencies) requestRound(b *testing.B, c *client.Client) {
 
 func (l *latencies) createAndRead(ctx context.Context, c *client.Client) error {
 	started := time.Now()
-	v, err := c.CreateVideo(ctx, map[string]any{"content_type": "video/mp4"}, client.NewIdempotencyKey())
+	v, err := c.CreateVideo(ctx, map[string]any{"content_type": "video/mp4", "size_bytes": 1000}, client.NewIdempotencyKey())
 	created := time.Since(started)
 	if err != nil {
 		return err
