@@ -80,6 +80,13 @@ func TestAFailingEndpointSendsAnEmail(t *testing.T) {
 	t.Parallel()
 	box, h := newLetterbox(t), newHooks(t)
 	h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/chatty" {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nmore than was asked for")
+			}
+			return
+		}
 		w.WriteHeader(map[string]int{"/gone": http.StatusGone, "/down": http.StatusBadGateway}[r.URL.Path])
 	})
 	s := ownService(t, "VQA_EGRESS_ALLOW="+h.Listener.Addr().String(), "VQA_EGRESS_CA_FILE="+h.caFile, "VQA_WEBHOOK_RETRIES=1s,2s",
@@ -93,6 +100,8 @@ func TestAFailingEndpointSendsAnEmail(t *testing.T) {
 	live := s.account(t, 10)
 	sandbox := (&apiClient{service: s}).call(t, http.MethodPost, "/v1/sandbox", nil)
 	test := &apiClient{s, issued{APIKey: sandbox.text("api_key")}}
+	chatty := endpoint(live, "/chatty", "")
+	spoken := live.call(t, http.MethodPost, chatty+"/test", nil)
 	silent, gone, down := endpoint(test, "/gone", "test@example.com"), endpoint(live, "/gone", "ops@example.com"), endpoint(live, "/down", "down@example.com")
 	test.call(t, http.MethodPost, silent+"/test", nil)
 	live.call(t, http.MethodPost, gone+"/test", nil)
@@ -125,6 +134,8 @@ func TestAFailingEndpointSendsAnEmail(t *testing.T) {
 		require.Contains(t, string(text), has)
 	}
 	require.NotContains(t, string(text), "/gone", "the path of the URL may be a secret")
+	require.Equal(t, "delivered", live.call(t, http.MethodGet, chatty+"/deliveries/"+spoken.text("id"), nil).text("status"))
+	require.NotContains(t, s.said.String(), "more than was asked for", "a server cannot write into the log")
 	require.Contains(t, s.said.String(), "could not send an email; trying again")
 	require.Contains(t, s.said.String(), "disabled a webhook endpoint: its server responded with 410")
 }

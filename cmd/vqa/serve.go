@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	stdlog "log"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,10 @@ func greeting(c config) string {
 // serve runs the service until ctx ends or a part fails.
 func serve(ctx context.Context, c config, out io.Writer) error {
 	log := newLogger(out, c)
+	// The HTTP client of the standard library logs what a foreign server sends unasked, as often as it does.
+	unasked := slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	stdlog.SetFlags(unasked.Flags())
+	stdlog.SetOutput(unasked.Writer())
 	s, err := startServer(ctx, c, log)
 	if err != nil {
 		return err
