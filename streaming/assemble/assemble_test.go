@@ -256,7 +256,7 @@ func TestParameterSetsAreRepeated(t *testing.T) {
 func TestAChangeOfSize(t *testing.T) {
 	t.Parallel()
 	eachCodec(t, func(t *testing.T, s *assembletest.Encoder, r *receiver) {
-		for _, size := range [][2]int{{320, 180}, {640, 360}, {1918, 1078}} {
+		for _, size := range [][2]uint16{{320, 180}, {640, 360}, {1918, 1078}} {
 			s.Width, s.Height = size[0], size[1]
 			r.push(start, s.Packets(s.Encode(true))...)
 			r.push(start, s.Packets(s.Encode(false))...)

@@ -97,8 +97,11 @@ func parseVP9(data []byte) (encoded, bool) {
 	if profile == 3 {
 		b.flag()
 	}
-	if b.flag() || b.flag() { // an earlier frame is shown, or this one refers to others
-		return encoded{}, !b.short
+	if b.flag() {
+		return encoded{}, !b.short // an earlier frame is shown
+	}
+	if b.flag() {
+		return encoded{}, !b.short // the frame refers to others
 	}
 	b.read(2) // shown, resilient
 	if b.read(24) != 0x498342 {

@@ -275,7 +275,7 @@ func (f *feeder) stop() {
 	if f.process == nil {
 		return
 	}
-	err, samples := f.process.stop()
+	samples, err := f.process.stop()
 	f.process = nil
 	switch {
 	case samples > 0 || f.decoder.ctx.Err() != nil:

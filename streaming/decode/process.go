@@ -159,9 +159,9 @@ func (p *process) write(f assemble.Picture) error {
 	return err
 }
 
-// stop kills ffmpeg and waits for its end. It returns the error of an ffmpeg that had ended by
-// itself or hung, and the number of its samples.
-func (p *process) stop() (failure error, samples int) {
+// stop kills ffmpeg and waits for its end. It returns the number of its samples, and the error
+// of an ffmpeg that had ended by itself or hung.
+func (p *process) stop() (samples int, failure error) {
 	byItself := p.hasEnded() || p.ctx.Err() != nil
 	p.cancel(nil)
 	<-p.ended
@@ -169,7 +169,7 @@ func (p *process) stop() (failure error, samples int) {
 	if byItself {
 		failure = p.err
 	}
-	return failure, p.samples
+	return p.samples, failure
 }
 
 // read passes on the samples until ffmpeg ends, then asks for a keyframe to go on with.

@@ -141,6 +141,7 @@ func (p *Peer) change() {
 		p.limit.Stop()
 	case Disconnected:
 		p.limit.Reset(p.server.options.ConnectTimeout)
+	default: // the limit goes on, or there is none
 	}
 	if p.session.Changed != nil {
 		p.session.Changed(now)

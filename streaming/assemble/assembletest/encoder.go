@@ -17,7 +17,7 @@ type writer struct {
 	n    int
 }
 
-func (w *writer) write(v uint32, n int) {
+func (w *writer) write(v, n int) {
 	for i := n - 1; i >= 0; i-- {
 		if w.n%8 == 0 {
 			w.data = append(w.data, 0)
@@ -27,7 +27,7 @@ func (w *writer) write(v uint32, n int) {
 	}
 }
 
-func (w *writer) golomb(v uint32) {
+func (w *writer) golomb(v int) {
 	n := 0
 	for v+1 >= 2<<n {
 		n++
@@ -43,15 +43,15 @@ func SPS(width, height int) []byte {
 	w.write(0xe01f, 16)
 	columns, rows := (width+15)/16, (height+15)/16
 	for _, v := range []int{0, 0, 2, 1} { // id, frame numbers, order, references
-		w.golomb(uint32(v))
+		w.golomb(v)
 	}
 	w.write(0, 1)
-	w.golomb(uint32(columns - 1))
-	w.golomb(uint32(rows - 1))
+	w.golomb(columns - 1)
+	w.golomb(rows - 1)
 	w.write(0b11, 2)
 	w.write(1, 1)
 	for _, v := range []int{0, (16*columns - width) / 2, 0, (16*rows - height) / 2} {
-		w.golomb(uint32(v))
+		w.golomb(v)
 	}
 	w.write(1, 2)
 	return escape(append([]byte{0x67}, w.data...))
@@ -93,13 +93,13 @@ type Encoder struct {
 	Random        *rand.Rand
 	Seq           uint16 // of the next packet
 	Time          uint32 // of the next picture
-	Width, Height int
+	Width, Height uint16
 	payloader     rtp.Payloader
 }
 
 // New returns an encoder of pictures with 640x360 pixels.
 func New(codec assemble.Codec, random *rand.Rand) *Encoder {
-	e := &Encoder{Codec: codec, Random: random, Seq: uint16(random.Uint32()), Time: random.Uint32(), Width: 640, Height: 360}
+	e := &Encoder{Codec: codec, Random: random, Seq: uint16(random.Uint32() & 0xffff), Time: random.Uint32(), Width: 640, Height: 360}
 	switch codec {
 	case assemble.VP8:
 		e.payloader = &codecs.VP8Payloader{EnablePictureID: true}
@@ -115,7 +115,7 @@ func New(codec assemble.Codec, random *rand.Rand) *Encoder {
 func (e *Encoder) Noise(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
-		b[i] = byte(1 + e.Random.IntN(255))
+		b[i] = byte(e.Random.IntN(255)&0xff) + 1
 	}
 	return b
 }
@@ -131,8 +131,8 @@ func (e *Encoder) Encode(key bool) []byte {
 		if !key {
 			return append([]byte{0x11}, e.Noise(n)...)
 		}
-		head := binary.LittleEndian.AppendUint16([]byte{0x10, 1, 1, 0x9d, 0x01, 0x2a}, uint16(e.Width))
-		return append(binary.LittleEndian.AppendUint16(head, uint16(e.Height)), e.Noise(n)...)
+		head := binary.LittleEndian.AppendUint16([]byte{0x10, 1, 1, 0x9d, 0x01, 0x2a}, e.Width)
+		return append(binary.LittleEndian.AppendUint16(head, e.Height), e.Noise(n)...)
 	case assemble.VP9:
 		if !key {
 			return append([]byte{0x86}, e.Noise(n)...)
@@ -140,15 +140,15 @@ func (e *Encoder) Encode(key bool) []byte {
 		w := &writer{}
 		w.write(0x82498342, 32)
 		w.write(2, 4)
-		w.write(uint32(e.Width-1), 16)
-		w.write(uint32(e.Height-1), 16)
+		w.write(int(e.Width)-1, 16)
+		w.write(int(e.Height)-1, 16)
 		return append(w.data, e.Noise(n)...)
 	default:
 		var units [][]byte
 		head := byte(0x41)
 		if key {
 			head = 0x65
-			units = append(units, SPS(e.Width, e.Height), append([]byte{0x68}, e.Noise(4)...))
+			units = append(units, SPS(int(e.Width), int(e.Height)), append([]byte{0x68}, e.Noise(4)...))
 		}
 		for range 2 { // slices
 			units = append(units, append([]byte{head}, e.Noise(1+n/2)...))
@@ -168,6 +168,7 @@ func (e *Encoder) Packets(picture []byte) []*rtp.Packet {
 	return packets
 }
 
+// Packet returns the next packet, with the time of the next picture.
 func (e *Encoder) Packet(payload []byte, marker bool) *rtp.Packet {
 	p := &rtp.Packet{Header: rtp.Header{Version: 2, SequenceNumber: e.Seq, Timestamp: e.Time, Marker: marker}, Payload: bytes.Clone(payload)}
 	e.Seq++
