@@ -2,6 +2,7 @@
 //
 //   - assemble makes complete pictures of RTP packets and decides which packets to ask for again.
 //   - peer is the WebRTC end of the service: addresses, negotiation, ICE, TURN, diagnosis.
+//   - message has the messages of signaling with their JSON form.
 //   - decode turns pictures into samples for the engine, with one ffmpeg for each stream.
 //
 // These packages know neither the log nor HTTP. They report what happens through functions that

@@ -136,6 +136,11 @@ var importRules = append([]importRule{
 		why:  "it gets whole pictures, from WebRTC or from a test",
 	},
 	{
+		name: "messages know no socket and no session", in: []string{"vqa/streaming/message"},
+		only: []string{"vqa/domain/...", "github.com/go-json-experiment/json/..."}, never: []string{"net", "net/http/...", "log/..."},
+		why: "the session, the socket and clients share them",
+	},
+	{
 		name: "gpu only infers", in: []string{"vqa/gpu/..."},
 		never: append([]string{"vqa/eventstore/...", "vqa/projections/...", "vqa/handlers/...", "vqa/streaming/...", watermill, chi}, sql...),
 		why:   "inference neither bills nor notifies nor stores",
