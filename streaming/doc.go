@@ -4,6 +4,7 @@
 //   - peer is the WebRTC end of the service: addresses, negotiation, ICE, TURN, diagnosis.
 //   - message has the messages of signaling with their JSON form.
 //   - decode turns pictures into samples for the engine, with one ffmpeg for each stream.
+//   - live runs the sessions of a node: answers, the live clock, credits, and the end.
 //
 // These packages know neither the log nor HTTP. They report what happens through functions that
 // their users pass in.

@@ -1,0 +1,100 @@
+package live
+
+import (
+	"sync"
+	"time"
+)
+
+// MaxGap is the longest time between two pictures that belongs to the live clock.
+const MaxGap = 2 * time.Second
+
+// clock is the live clock of a stream. It is safe for concurrent use.
+type clock struct {
+	mu      sync.Mutex
+	open    bool
+	running bool
+	total   time.Duration // until the latest start
+	since   time.Time     // the latest start
+	last    time.Time     // the latest picture
+}
+
+// reading is the state of a clock.
+type reading struct {
+	running bool
+	// total is the clock at the latest picture.
+	total time.Duration
+	// last is the time of the latest picture. It is zero before the first.
+	last time.Time
+}
+
+// frame notes a complete picture that arrived at a time.
+func (c *clock) frame(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(at)
+	if at.After(c.last) {
+		c.last = at
+	}
+	c.start(at)
+}
+
+// begin lets the clock run from now on. Pictures before cost nothing.
+func (c *clock) begin(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = true
+	if !c.last.IsZero() && now.Sub(c.last) <= MaxGap {
+		c.last = now
+		c.start(now)
+	}
+}
+
+// stop ends the clock at the latest picture.
+func (c *clock) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pause()
+	c.open = false
+}
+
+// read returns the state of the clock.
+func (c *clock) read(now time.Time) reading {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settle(now)
+	r := reading{running: c.running, total: c.total, last: c.last}
+	if c.running {
+		r.total += c.last.Sub(c.since)
+	}
+	return r
+}
+
+// at returns the clock at the time of a picture.
+func (c *clock) at(t time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.running || t.Before(c.since) {
+		return c.total
+	}
+	return c.total + t.Sub(c.since)
+}
+
+func (c *clock) start(at time.Time) {
+	if c.open && !c.running {
+		c.running, c.since = true, at
+	}
+}
+
+// settle pauses a clock whose latest picture is too old.
+func (c *clock) settle(now time.Time) {
+	if now.Sub(c.last) > MaxGap {
+		c.pause()
+	}
+}
+
+func (c *clock) pause() {
+	if c.running {
+		c.total += c.last.Sub(c.since)
+		c.running = false
+	}
+}

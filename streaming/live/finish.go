@@ -1,0 +1,121 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"vqa/domain/stream"
+	"vqa/streaming/message"
+)
+
+const (
+	// endNotice is the time after which the client learns of the end although the log is away.
+	endNotice = 2 * time.Second
+	// recorderTimeout bounds the end of a recording.
+	recorderTimeout = 10 * time.Second
+)
+
+// finish ends the session: it stops the media, records the end, tells the client, and frees everything.
+func (a *actor) finish(e ending) {
+	now := a.host.options.Now()
+	r := a.clock.read(now)
+	a.clock.stop()
+	a.stop()
+	defer a.free()
+	if e.silent {
+		if a.recorder != nil {
+			a.closeRecorder()
+		}
+		a.sendEnd(e)
+		return
+	}
+	c := stream.End{Node: a.node, Reason: e.reason, Detail: e.detail, ClockMillis: a.millis(r)}
+	c.Summary = stream.Summary{ResultFrames: a.results, LastDetections: a.latest}
+	if e.reason == stream.ICEFailed || e.reason == stream.MediaTimeout {
+		if d := a.Diagnostics(); d.Hint != "" {
+			c.Diagnostic = &stream.Diagnostic{LocalCandidates: d.Local, Hint: d.Hint}
+		}
+	}
+	if a.recorder != nil {
+		c.RecordingFailed = !a.closeRecorder()
+	}
+	a.tell(func(in *inputs) { in.refusedEnd = false })
+	a.clerk.push(c)
+	a.awaitEnd(c, e)
+}
+
+// closeRecorder reports whether the recording is complete.
+func (a *actor) closeRecorder() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), recorderTimeout)
+	defer cancel()
+	if err := a.recorder.Close(ctx); err != nil {
+		a.host.options.Logger.Error("the recording of a live stream broke", "stream_id", a.id, "error", err)
+		return false
+	}
+	return true
+}
+
+// awaitEnd waits until the log has the end, or another one. It tells the client, after endNotice also
+// without the log.
+func (a *actor) awaitEnd(c stream.End, e ending) {
+	timer := time.NewTimer(endNotice)
+	defer timer.Stop()
+	for {
+		a.in = a.read()
+		switch {
+		case a.in.state.Status == stream.EndedStatus || a.in.state.Node != a.node || a.in.given:
+			a.sendEnd(e)
+			return
+		case a.in.refusedEnd && c.Reason == stream.Failed:
+			a.host.options.Logger.Error("the log refused the end of a live stream", "stream_id", a.id)
+			a.sendEnd(e)
+			return
+		case a.in.refusedEnd:
+			// Something was recorded between the decision and the end, such as that the stream is live.
+			if c.Reason == stream.Canceled || c.Reason == stream.ICEFailed {
+				c.Reason = ""
+			} else {
+				c.Reason = stream.Failed
+			}
+			a.tell(func(in *inputs) { in.refusedEnd = false })
+			a.clerk.push(c)
+		}
+		select {
+		case <-a.news:
+		case <-timer.C:
+			a.sendEnd(e)
+		}
+	}
+}
+
+// sendEnd tells the client why the stream has ended. A stream that goes on elsewhere only ends its
+// subscriptions. Only the first call has an effect.
+func (a *actor) sendEnd(e ending) {
+	st := a.in.state
+	switch {
+	case st.Status == stream.EndedStatus:
+		a.broadcast(message.ServerEnd{Reason: st.Reason})
+	case e.silent:
+	case e.reason != "":
+		a.broadcast(message.ServerEnd{Reason: e.reason})
+	case st.Status == stream.Live:
+		a.broadcast(message.ServerEnd{Reason: stream.Completed})
+	default:
+		a.broadcast(message.ServerEnd{Reason: stream.Canceled})
+	}
+	a.fan.close()
+}
+
+// free ends what the session has started.
+func (a *actor) free() {
+	a.mu.Lock()
+	p := a.peer
+	a.mu.Unlock()
+	if p != nil {
+		p.Close()
+	}
+	if a.samples != nil {
+		a.samples.Close()
+	}
+	a.working.Wait()
+}

@@ -1,0 +1,204 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"vqa/domain/answer"
+	"vqa/domain/evidence"
+	"vqa/domain/query"
+	"vqa/domain/stream"
+	"vqa/streaming/decode"
+)
+
+const (
+	// engineTimeout bounds a call of the engine.
+	engineTimeout = 10 * time.Second
+	// The waits before a call after one that failed.
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 2 * time.Second
+	// refusedEvery is the time between two results of a question that no model can answer.
+	refusedEvery = time.Second
+)
+
+// errStaleAnswer says that the question was replaced while the engine worked.
+var errStaleAnswer = errors.New("live: the question has changed")
+
+// question is what the watcher answers. Each update of the prompt makes a new one.
+type question struct {
+	query     query.Query
+	narrative bool
+}
+
+// finding is what the watcher reports of a sample.
+type finding struct {
+	result stream.Result
+	// sampledAt is when the last packet of the picture arrived.
+	sampledAt time.Time
+	err       error // the engine did not answer; there is no result
+}
+
+// watcher makes results of samples. run is its goroutine.
+type watcher struct {
+	host     *Host
+	samples  sampler // nil in test mode
+	clock    *clock
+	question atomic.Pointer[question]
+	report   func(context.Context, finding)
+
+	// Of the goroutine.
+	asked   *question // the question of opinion
+	opinion opinion
+	window  window
+	teller  teller
+	info    *Info
+	rules   answer.Calibration
+	retry   time.Duration
+	refused time.Time // of the latest result without the engine
+}
+
+// run answers until ctx ends or the samples do.
+func (w *watcher) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		s, err := w.samples.Next(ctx)
+		if err != nil {
+			return
+		}
+		r, err := w.examine(ctx, s)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, errStaleAnswer):
+		case err != nil:
+			w.info = nil // the engine may come back with another model
+			w.report(ctx, finding{err: err})
+			w.retry = min(max(2*w.retry, firstRetry), lastRetry)
+			sleep(ctx, w.retry)
+		case r != nil:
+			w.retry = 0
+			w.report(ctx, finding{result: *r, sampledAt: s.At})
+		}
+	}
+}
+
+// examine returns the result after a sample. It returns nil when the sample needs no result.
+func (w *watcher) examine(ctx context.Context, s decode.Sample) (*stream.Result, error) {
+	if q := w.question.Load(); !query.Assessable(q.query) {
+		return w.refuse(q, s), nil
+	}
+	leave, err := w.host.turns.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	s = w.newest(s)
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	defer cancel()
+	if err := w.describe(ctx); err != nil {
+		return nil, err
+	}
+	q := w.question.Load()
+	v := w.viewFor(q.query)
+	got, err := w.host.options.Engine.Detect(ctx, Request{
+		JPEG: s.JPEG, Terms: v.terms, WantPose: v.pose, WantColors: len(v.colors) > 0, WantShades: w.info.Shades,
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.known = got.Known
+	w.take(v, s, got)
+	if q = w.question.Load(); !v.covers(w.viewFor(q.query)) {
+		return nil, errStaleAnswer
+	}
+	return w.answer(q, got.Detections), nil
+}
+
+// newest returns the newest sample: one may have come while the stream waited for its turn.
+func (w *watcher) newest(s decode.Sample) decode.Sample {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if newer, err := w.samples.Next(ctx); err == nil {
+		return newer
+	}
+	return s
+}
+
+// describe asks for the description of the model when it is unknown.
+func (w *watcher) describe(ctx context.Context) error {
+	if w.info != nil {
+		return nil
+	}
+	info, err := w.host.options.Engine.Info(ctx)
+	if err != nil {
+		return err
+	}
+	w.info, w.rules = &info, w.host.options.Calibrations.For(info.Weights, info.Vocabulary)
+	return nil
+}
+
+// viewFor is what the engine must be asked for a question. The terms are all that the model knows and
+// those of the question, in a fixed order. So most questions have the same, and a new question is answered
+// from the samples of the one before.
+func (w *watcher) viewFor(q query.Query) view {
+	terms := slices.Clone(w.info.Vocabulary)
+	for _, class := range w.rules.Vocabulary.Classes(q) {
+		if !slices.Contains(terms, class) {
+			terms = append(terms, class)
+		}
+	}
+	return view{terms: terms, colors: w.info.Colors, pose: query.NeedsPose(q)}
+}
+
+// take adds a sample to the window. One of another view starts a new window.
+func (w *watcher) take(v view, s decode.Sample, got Response) {
+	if !w.window.view.covers(v) || !slices.Equal(w.window.view.known, v.known) {
+		w.window, w.teller.samples = window{}, nil
+	}
+	w.window.view = v
+	if s.Height > 0 {
+		w.window.aspect = float64(s.Width) / float64(s.Height)
+	}
+	f := evidence.Frame{At: w.clock.at(s.At).Seconds(), Detections: got.Detections, Shades: got.Shades}
+	w.window.add(f, 2*longS)
+	w.teller.take(f)
+}
+
+// answer decides the question over the window. detections are those of the newest sample.
+func (w *watcher) answer(q *question, detections []evidence.Detection) *stream.Result {
+	if w.asked != q {
+		w.asked, w.opinion = q, opinion{}
+	}
+	ev := w.window.evidence(lengthS(q.query))
+	shown := w.opinion.next(verdictOf(answer.Decide(q.query, ev, w.rules)), ev.DurationS)
+	r := &stream.Result{
+		AtS: ev.DurationS, Answer: shown.answer, Confidence: shown.confidence, DetectedCount: shown.count,
+		Detections: shownDetections(q.query, w.window.view.terms, detections, w.rules),
+	}
+	if q.narrative {
+		r.NarrativeUpdate = w.teller.next(w.window.view, w.window.aspect, w.rules)
+	}
+	return r
+}
+
+// refuse returns the result of a question that no model can answer, once in a while.
+func (w *watcher) refuse(q *question, s decode.Sample) *stream.Result {
+	if s.At.Sub(w.refused) < refusedEvery && w.asked == q {
+		return nil
+	}
+	w.refused, w.asked, w.opinion = s.At, q, opinion{}
+	v := verdictOf(answer.Refused(q.query))
+	return &stream.Result{AtS: w.clock.at(s.At).Seconds(), Answer: v.answer, Confidence: v.confidence, DetectedCount: v.count}
+}
+
+// sleep waits, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
