@@ -29,6 +29,7 @@ type client struct {
 	videos   []owned
 	fetches  []command.Fetch
 	analyses []command.Run
+	streams  []command.StreamRun
 	// endpoints are the webhook endpoints that the client created, by account.
 	endpoints map[string][]string
 	// incidents are the incidents that the client opened.
@@ -56,6 +57,7 @@ func (c *client) step(ctx context.Context) error {
 		c.openAccount, c.sandbox, c.revoke, c.grant, c.upload, c.upload, c.fetch, c.endFetch,
 		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal,
 		c.batch, c.outage, c.rerun, c.mint, c.signIn, c.claimKey, c.manageKeys, c.upgrade, c.afterwork, c.hook,
+		c.watch, c.runStream, c.runStream, c.runStream,
 	}
 	return refusal(pick(c.rand, steps)(ctx))
 }

@@ -80,8 +80,10 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 		Limits: command.Limits{
 			MaxVideoDuration: time.Hour, MaxConcurrentAnalyses: 50, AnalysisQueueCap: 100_000, SandboxPerIP: 3,
 			UpgradesPerAddress: 3, UpgradesPerDay: 500, SignupGrantSeconds: 6000,
+			StreamQueueCap: 100_000, StreamMaxSessionSeconds: 3600, StreamWarnAtSeconds: 60,
 		},
 		Incidents: w.resources, Uploads: uploaded{}, Capacity: ready{w.resources}, Fixture: fixture.Fixture{}, Sealer: sealer{},
+		Streams: w.resources,
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup

@@ -132,13 +132,14 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 	pipeline.Turns = a.store
 	a.commands = command.NewService(command.Dependencies{
 		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(a.clock.Now, rand.Reader), Entropy: rand.Reader, Now: a.clock.Now,
-		Incidents: a.resources, Storage: a.resources,
+		Incidents: a.resources, Storage: a.resources, Streams: a.resources,
 		Catalog: catalog(c), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity, Identities: with.identities,
 		Compiler: with.compiler, Assessable: with.assessable, Vocabulary: with.vocabulary, Sealer: with.sealer,
 		Limits: command.Limits{
 			MaxVideoDuration: c.MaxVideoDuration, MaxConcurrentAnalyses: c.MaxConcurrentAnalyses,
 			AnalysisQueueCap: c.AnalysisQueueCap, SandboxPerIP: c.SandboxPerIP, QuotaSecondsPerMonth: c.QuotaSecondsPerMonth,
 			StoragePerAccount: int64(c.StoragePerAccount), StoragePerSandbox: int64(c.StoragePerSandbox),
+			StreamQueueCap: c.StreamQueueCap, StreamMaxSessionSeconds: c.StreamMaxSession, StreamWarnAtSeconds: c.StreamWarnAt,
 			UpgradesPerAddress: c.UpgradePerIP, UpgradesPerDay: c.UpgradeGlobal, SignupGrantSeconds: c.SignupGrantSeconds,
 		},
 	})

@@ -68,6 +68,19 @@ type config struct {
 	SMTPURL        string          `env:"VQA_SMTP_URL" secret:"true" format:"smtp:// or smtps:// URL" help:"Mail server, as smtp://user:password@host:587 or smtps://…, that sends notices about failing endpoints. When empty, notices are only logged."`
 	SMTPFrom       string          `env:"VQA_SMTP_FROM" format:"email address" help:"Sender of these notices. Required with VQA_SMTP_URL."`
 
+	StreamSlots       int           `group:"Live streams" env:"VQA_STREAM_SLOTS" envDefault:"8" format:"streams" help:"Live streams that this node runs at once; 0 leaves them to other nodes."`
+	StreamQueueCap    int           `env:"VQA_STREAM_QUEUE_CAP" envDefault:"100" format:"streams" help:"Streams of the whole service that wait for a slot. More fail with capacity_exhausted."`
+	StreamMaxSession  int64         `env:"VQA_STREAM_MAX_SESSION" envDefault:"3600" format:"seconds" help:"Longest session, from the start of the live state. It ends as timeout."`
+	StreamWarnAt      int64         `env:"VQA_STREAM_WARN_AT" envDefault:"60" format:"seconds" help:"Remaining time at which the client gets a warning."`
+	StreamJoinTimeout time.Duration `env:"VQA_STREAM_JOIN_TIMEOUT" envDefault:"60s" help:"Time to join a stream that has a slot. Otherwise it ends as canceled."`
+	StreamICETimeout  time.Duration `env:"VQA_STREAM_ICE_TIMEOUT" envDefault:"30s" help:"Time from the offer to the connection. Otherwise the stream ends as ice_failed."`
+	StreamFirstFrame  time.Duration `env:"VQA_STREAM_FIRST_FRAME" envDefault:"15s" help:"Time from the connection to the first frame. Otherwise the stream ends as media_timeout."`
+	StreamGrace       time.Duration `env:"VQA_STREAM_GRACE" envDefault:"20s" help:"Time in which a client that lost its connection may come back. Then the stream ends as completed."`
+	MediaAddr         string        `env:"VQA_MEDIA_ADDR" envDefault:"0.0.0.0:0" format:"IP:port" help:"Where media arrive, over UDP and TCP. Port 0 chooses a free port; behind a firewall or a NAT, set one that is forwarded."`
+	MediaPublicIP     string        `env:"VQA_MEDIA_PUBLIC_IP" format:"IP address" help:"Address that clients send media to, where it is not that of this machine."`
+	TURNAddr          string        `env:"VQA_TURN_ADDR" envDefault:"0.0.0.0:0" format:"IP:port" help:"Where the embedded TURN relay listens, over UDP and TCP, for clients that cannot reach VQA_MEDIA_ADDR. When empty, there is no relay."`
+	ICEServers        []string      `env:"VQA_ICE_SERVERS" secret:"true" format:"URLs, comma-separated" help:"Further STUN and TURN servers for clients, as stun:host:port or turn:user:password@host:port."`
+
 	MinFreeSpace      terminal.ByteCount `group:"Storage" env:"VQA_MIN_FREE_SPACE" envDefault:"1GiB" help:"Free space on the disk of the object store below which uploads and fetches fail with capacity_exhausted."`
 	StoragePerAccount terminal.ByteCount `env:"VQA_STORAGE_PER_ACCOUNT" envDefault:"100GiB" help:"Bytes of video that an account may store, open uploads included; 0 means no quota. Beyond it, requests fail with quota_exceeded."`
 	StoragePerSandbox terminal.ByteCount `env:"VQA_STORAGE_PER_SANDBOX" envDefault:"1GiB" help:"The same quota for an account that has only a test key."`
@@ -138,7 +151,8 @@ func (c config) check() error {
 		"VQA_RATE_READS": int64(c.RateReads), "VQA_RATE_WRITES": int64(c.RateWrites),
 		"VQA_RATE_ANALYSES_CREATE": int64(c.RateAnalysesCreate), "VQA_RATE_PARSE": int64(c.RateParse),
 		"VQA_UPGRADE_PER_IP": int64(c.UpgradePerIP), "VQA_UPGRADE_GLOBAL": int64(c.UpgradeGlobal),
-		"VQA_SANDBOX_PER_IP": int64(c.SandboxPerIP),
+		"VQA_SANDBOX_PER_IP":   int64(c.SandboxPerIP),
+		"VQA_STREAM_QUEUE_CAP": int64(c.StreamQueueCap), "VQA_STREAM_MAX_SESSION": c.StreamMaxSession, "VQA_STREAM_WARN_AT": c.StreamWarnAt,
 	} {
 		if n <= 0 {
 			return wrongValue(name, n, "must be greater than 0")
@@ -147,6 +161,8 @@ func (c config) check() error {
 	for name, d := range map[string]time.Duration{
 		"VQA_MAX_VIDEO_DURATION": c.MaxVideoDuration, "VQA_INFERENCE_TIMEOUT": c.InferenceTimeout,
 		"VQA_INFERENCE_PATIENCE": c.InferencePatience, "VQA_LLM_TIMEOUT": c.LLMTimeout,
+		"VQA_STREAM_JOIN_TIMEOUT": c.StreamJoinTimeout, "VQA_STREAM_ICE_TIMEOUT": c.StreamICETimeout,
+		"VQA_STREAM_FIRST_FRAME": c.StreamFirstFrame, "VQA_STREAM_GRACE": c.StreamGrace,
 	} {
 		if d <= 0 {
 			return wrongValue(name, d, "must be greater than 0")
@@ -191,6 +207,9 @@ func (c config) check() error {
 		return err
 	}
 	if _, err := c.legacyKeys(); err != nil {
+		return err
+	}
+	if _, err := c.mediaOptions(nil); err != nil {
 		return err
 	}
 	_, err := c.proxies()

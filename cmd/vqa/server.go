@@ -202,7 +202,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	if slots == 0 {
 		slots = runtime.GOMAXPROCS(0) + 1
 	}
-	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, Now: s.clock.Now, Log: s.log}
+	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, StreamSlotsEach: s.config.StreamSlots, Now: s.clock.Now, Log: s.log}
 	s.extraction, s.temp = s.watchExtraction(), &healthProbe{test: writeTemp}
 	notifier, err := s.notifier()
 	if err != nil {

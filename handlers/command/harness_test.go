@@ -196,8 +196,10 @@ func newWorld(t testing.TB, options ...option) *world {
 		Limits: Limits{
 			MaxVideoDuration: 4 * time.Hour, MaxConcurrentAnalyses: 100, AnalysisQueueCap: 1000, SandboxPerIP: 3,
 			UpgradesPerAddress: 3, UpgradesPerDay: 500, SignupGrantSeconds: 6000,
+			StreamQueueCap: 100, StreamMaxSessionSeconds: 3600, StreamWarnAtSeconds: 60,
 		},
 		Uploads: w.intake, Capacity: w.capacity, Fixture: fixture.Fixture{}, Sealer: plainSealer{},
+		Streams: &slots{world: w},
 	}
 	for _, o := range options {
 		o(&d)

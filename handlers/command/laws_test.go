@@ -7,6 +7,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/credit"
+	"vqa/domain/stream"
 	"vqa/domain/video"
 	"vqa/eventstore"
 )
@@ -22,6 +23,7 @@ type books struct {
 	billed   map[string]int64  // source -> settled seconds
 	analyses map[string]analysis.State
 	videos   map[string]video.State
+	streams  map[string]stream.State
 }
 
 // requireLaws checks the whole log of a service without running commands: laws 1, 2, 5 and 8, and the
@@ -31,7 +33,7 @@ func (w *world) requireLaws() *books {
 	b := &books{
 		t: w.t, versions: map[eventstore.StreamID]int64{}, balances: map[string]credit.State{}, holds: map[string]int64{},
 		ended: map[string]bool{}, heldFor: map[string]string{}, billed: map[string]int64{},
-		analyses: map[string]analysis.State{}, videos: map[string]video.State{},
+		analyses: map[string]analysis.State{}, videos: map[string]video.State{}, streams: map[string]stream.State{},
 	}
 	for _, r := range w.history() {
 		b.versions[r.Stream]++
@@ -41,6 +43,10 @@ func (w *world) requireLaws() *books {
 			b.post(r.Stream.ID, e)
 		case analysis.Event:
 			b.analyze(r.Stream.ID, e)
+		case stream.Event:
+			before := b.streams[r.Stream.ID]
+			require.NotEqual(w.t, stream.EndedStatus, before.Status, "%s changed after its end", r.Stream.ID)
+			b.streams[r.Stream.ID] = stream.Evolve(before, e)
 		case video.Event:
 			before := b.videos[r.Stream.ID]
 			if _, purged := e.(video.Purged); !purged {
@@ -70,6 +76,9 @@ func (b *books) post(accountID string, event credit.Event) {
 	case credit.Held:
 		require.NotContains(b.t, b.heldFor, e.SourceID, "a source has two holds")
 		b.heldFor[e.SourceID], b.holds[e.HoldID] = e.HoldID, e.Seconds
+	case credit.Extended:
+		b.holds[e.HoldID] += e.Seconds
+		require.Equal(b.t, b.holds[e.HoldID], e.HeldSeconds)
 	case credit.Settled:
 		require.Equal(b.t, b.holds[e.HoldID], e.HeldSeconds)
 		require.LessOrEqual(b.t, e.Seconds, e.HeldSeconds+before.AvailableSeconds())
@@ -131,8 +140,23 @@ func (b *books) join() {
 			require.Zero(b.t, b.billed[id], "work without an answer was billed")
 		}
 	}
+	for id, st := range b.streams {
+		holdID, held := b.heldFor[id]
+		seconds, open := b.holds[holdID]
+		require.Equal(b.t, st.Livemode, held, "the hold of %s", id)
+		require.Equal(b.t, held && st.Status != stream.EndedStatus, open, "the hold of %s, which is %s", id, st.Status)
+		if open {
+			require.Equal(b.t, st.HeldSeconds, seconds, "the hold of %s", id)
+		}
+		if st.Status == stream.EndedStatus {
+			require.Equal(b.t, b.billed[id], st.Usage.BilledSeconds, id)
+		}
+	}
 	for source, holdID := range b.heldFor {
-		require.Contains(b.t, b.analyses, source, "%s was held for nothing", holdID)
+		_, isStream := b.streams[source]
+		if !isStream {
+			require.Contains(b.t, b.analyses, source, "%s was held for nothing", holdID)
+		}
 	}
 }
 

@@ -25,6 +25,11 @@ type Limits struct {
 	MaxConcurrentAnalyses int
 	// AnalysisQueueCap bounds the queued analyses of the whole service.
 	AnalysisQueueCap int
+	// StreamQueueCap bounds the streams of the whole service that wait for a slot.
+	StreamQueueCap int
+	// StreamMaxSessionSeconds is the longest time from going live to the end, >= 1, and
+	// StreamWarnAtSeconds the remaining time at which the client is warned, >= 1.
+	StreamMaxSessionSeconds, StreamWarnAtSeconds int64
 	// QuotaSecondsPerMonth bounds the seconds that an account is billed in a calendar month.
 	// 0 means no quota.
 	QuotaSecondsPerMonth int64
@@ -91,6 +96,7 @@ type Dependencies struct {
 	Uploads  Uploads
 	Capacity Capacity
 	Fixture  Fixture
+	Streams  Streams
 	// Storage counts stored bytes. It is nil when there is no storage quota.
 	Storage Storage
 	// Compiler compiles prompts with a language model. It is nil when only the rules compile

@@ -11,6 +11,7 @@ import (
 	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/domain/incident"
+	"vqa/domain/stream"
 	"vqa/domain/video"
 	"vqa/domain/webhook"
 	"vqa/eventstore"
@@ -44,6 +45,10 @@ var (
 	}
 	analyses = aggregate[analysis.State, analysis.Command, analysis.Event]{
 		Of: fold.Analysis, decide: analysis.Decide, snapshots: true,
+	}
+
+	streams = aggregate[stream.State, stream.Command, stream.Event]{
+		Of: fold.Stream, decide: stream.Decide, snapshots: true,
 	}
 
 	// webhooks grow with each create and delete of an endpoint.

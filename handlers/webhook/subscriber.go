@@ -154,15 +154,23 @@ func targetsOf(e public.Event, accountID string, endpoints webhook.State) []deli
 	for _, to := range endpoints.Matching(string(e.Type), e.Livemode) {
 		add(to.ID, "")
 	}
-	if e.Analysis == nil || e.Analysis.Webhook == nil {
+	to, events := overrideOf(e)
+	if to == "" || len(events) > 0 && !slices.Contains(events, string(e.Type)) {
 		return targets
 	}
-	override := e.Analysis.Webhook
-	if len(override.Events) > 0 && !slices.Contains(override.Events, string(e.Type)) {
-		return targets
-	}
-	if to, err := url.Parse(override.URL); err == nil { // it was checked when the analysis was created
-		add(webhook.OverrideTarget(accountID, to), override.URL)
+	if parsed, err := url.Parse(to); err == nil { // it was checked when the resource was created
+		add(webhook.OverrideTarget(accountID, parsed), to)
 	}
 	return targets
+}
+
+// overrideOf returns the destination that the request of the resource named, or "", and its events.
+func overrideOf(e public.Event) (to string, events []string) {
+	switch {
+	case e.Analysis != nil && e.Analysis.Webhook != nil:
+		return e.Analysis.Webhook.URL, e.Analysis.Webhook.Events
+	case e.Stream != nil && e.Stream.Webhook != nil:
+		return e.Stream.Webhook.URL, e.Stream.Webhook.Events
+	}
+	return "", nil
 }

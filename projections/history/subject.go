@@ -175,6 +175,8 @@ func streamsOf(of string) []eventstore.StreamID {
 		return []eventstore.StreamID{fold.Video.Stream(of)}
 	case id.Analysis:
 		return []eventstore.StreamID{fold.Analysis.Stream(of)}
+	case id.Stream:
+		return []eventstore.StreamID{fold.Stream.Stream(of)}
 	case id.Delivery:
 		return []eventstore.StreamID{fold.Delivery.Stream(of)}
 	case id.Incident:

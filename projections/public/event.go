@@ -9,6 +9,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/id"
+	"vqa/domain/stream"
 	"vqa/domain/video"
 	"vqa/eventstore"
 	"vqa/eventstore/fold"
@@ -41,9 +42,10 @@ type Event struct {
 	Sequence int64
 	// Position is the position in the log. The API does not show it.
 	Position int64
-	// Video or Analysis is the resource right after the event. The other one is nil.
+	// Video, Analysis or Stream is the resource right after the event. The others are nil.
 	Video    *video.State
 	Analysis *analysis.State
+	Stream   *stream.State
 }
 
 // kind returns the public type and the time of a recorded event. ok is false for an event
@@ -60,6 +62,8 @@ func kind(e eventstore.Event) (t Type, at time.Time, ok bool) {
 		return AnalysisFailed, e.At, true
 	case analysis.Canceled:
 		return AnalysisCanceled, e.At, true
+	case stream.Ended:
+		return StreamEnded, e.At, true
 	default:
 		return "", time.Time{}, false
 	}
@@ -115,6 +119,10 @@ func newEvent(r eventstore.Recorded, history []eventstore.Recorded) (Event, erro
 	case fold.Analysis.Category():
 		a, err := fold.Analysis.Fold(analysis.State{}, history...)
 		e.Analysis, e.Livemode = &a, a.Livemode
+		return e, err
+	case fold.Stream.Category():
+		s, err := fold.Stream.Fold(stream.State{}, history...)
+		e.Stream, e.Livemode = &s, s.Livemode
 		return e, err
 	default:
 		return Event{}, fmt.Errorf("event at position %d: stream %s has no public resource", r.Position, r.Stream)

@@ -22,7 +22,7 @@ func NewReader(log *postgres.Store) *Reader { return &Reader{log} }
 // Filter narrows a feed. An empty field matches everything.
 type Filter struct {
 	Type Type
-	// ResourceID is the id of a video or an analysis. An unknown id matches nothing.
+	// ResourceID is the id of a video, an analysis or a live stream. An unknown id matches nothing.
 	ResourceID string
 }
 
@@ -186,6 +186,8 @@ func (r *Reader) query(t resources.Tenant, f Filter) (query postgres.PublicFilte
 		query.Stream = new(fold.Video.Stream(f.ResourceID))
 	case id.Analysis:
 		query.Stream = new(fold.Analysis.Stream(f.ResourceID))
+	case id.Stream:
+		query.Stream = new(fold.Stream.Stream(f.ResourceID))
 	default:
 		return query, false
 	}

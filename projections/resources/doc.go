@@ -1,5 +1,5 @@
 // Package resources is the read model of the resources of the API: accounts, API keys,
-// client tokens, device codes, videos, analyses, webhook endpoints and incidents. Each row is
+// client tokens, device codes, videos, analyses, live streams, webhook endpoints and incidents. Each row is
 // the folded state of one aggregate.
 //
 // A queued analysis has a position in the one queue of all accounts, and an estimate of when

@@ -39,8 +39,10 @@ type Estimator struct {
 	// Nodes counts the living nodes. Each node works on Slots analyses at once.
 	Nodes func(ctx context.Context) (int, error)
 	Slots int
-	Now   func() time.Time
-	Log   *slog.Logger
+	// StreamSlotsEach is the number of live streams that each node runs at once.
+	StreamSlotsEach int
+	Now             func() time.Time
+	Log             *slog.Logger
 
 	mu   sync.Mutex
 	last timedForecast
@@ -109,6 +111,16 @@ func (e *Estimator) makeForecast(ctx context.Context, now time.Time) (queue.Fore
 	}
 	fleet := queue.Fleet{Nodes: nodes, Slots: e.Slots, FramesPerS: queue.Speed(slices.Concat(e.completed, running))}
 	return fleet.Forecast(open.tasks, turns, now), nil
+}
+
+// StreamSlots is the number of live streams that the living nodes run at once, or 0 when it is not known.
+func (e *Estimator) StreamSlots(ctx context.Context) int {
+	nodes, err := e.Nodes(ctx)
+	if err != nil {
+		e.Log.WarnContext(ctx, "cannot estimate the queue for live streams", "error", err)
+		return 0
+	}
+	return nodes * e.StreamSlotsEach
 }
 
 // open reads the unfinished analyses, and forgets the facts of all others.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -264,5 +265,7 @@ func TestAVanishedClientComesBack(t *testing.T) {
 	require.NotEmpty(t, p.Diagnostics().Pairs, "the candidates are still known")
 	n.blocking(nil)
 	got.waitState(t, peer.Connected)
-	require.Equal(t, []peer.State{peer.Connected, peer.Disconnected, peer.Failed, peer.Connected}, got.states)
+	// On a busy machine the first connection may take longer than the limit, too.
+	first := slices.Index(got.states, peer.Connected)
+	require.Equal(t, []peer.State{peer.Connected, peer.Disconnected, peer.Failed, peer.Connected}, got.states[first:])
 }
