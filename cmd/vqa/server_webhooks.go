@@ -52,7 +52,7 @@ func (s *server) openWebhooks(ctx context.Context, render func(context.Context, 
 		Attempted: s.meter.attempted, Log: s.log,
 	})
 	s.planner = &webhook.Subscriber{
-		Events: public.NewReader(s.store), History: s.store, Plans: s.deliveries, Render: render, Wake: s.dispatcher.Wake,
+		Events: public.NewReader(s.store), Streams: s.store, Plans: s.deliveries, Render: render, Wake: s.dispatcher.Wake,
 		Now: s.clock.Now, Log: s.log,
 	}
 	return nil

@@ -73,7 +73,7 @@ func (a *app) verifyWebhooks(ctx context.Context) (v webhook.Verification, err e
 		return v, err
 	}
 	verifier := webhook.Verifier{
-		Events: public.NewReader(a.store), History: a.store, Log: a.store, Pairs: deliveries.New(a.pool), Now: a.clock.Now,
+		Events: public.NewReader(a.store), Streams: a.store, Log: a.store, Pairs: deliveries.New(a.pool), Now: a.clock.Now,
 	}
 	return verifier.Verify(ctx, all[at].Position, setAside)
 }

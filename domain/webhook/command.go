@@ -51,7 +51,11 @@ type RotateSecret struct {
 type Disable struct{ Ref }
 
 // Fail disables an endpoint because its deliveries fail.
-type Fail struct{ Ref }
+type Fail struct {
+	Ref
+	// FailedAt is the first of these failures. One before Endpoint.FailuresSince does not count.
+	FailedAt time.Time
+}
 
 // WarnOwner says that all attempts to an endpoint have failed since a time. Its owner is warned once of them.
 type WarnOwner struct {

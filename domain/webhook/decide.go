@@ -55,7 +55,12 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	case Disable:
 		return s.decide(c.Ref, func(e Endpoint) ([]Event, error) { return e.disable(ByUser, now), nil })
 	case Fail:
-		return s.decide(c.Ref, func(e Endpoint) ([]Event, error) { return e.disable(AutoFailure, now), nil })
+		return s.decide(c.Ref, func(e Endpoint) ([]Event, error) {
+			if c.FailedAt.Before(e.FailuresSince) {
+				return nil, nil
+			}
+			return e.disable(AutoFailure, now), nil
+		})
 	case WarnOwner:
 		return s.decide(c.Ref, func(e Endpoint) ([]Event, error) { return e.warn(c.FailingSince, now), nil })
 	case Enable:

@@ -115,6 +115,11 @@ func TestDecide(t *testing.T) {
 		{Name: "a warning of later failures", Given: events{created, warned}, When: webhook.WarnOwner{Ref: ref, FailingSince: scenario.Now}, Then: events{
 			webhook.Warned{AccountID: "acct_1", EndpointID: "we_1", FailingSince: scenario.Now, At: scenario.Now},
 		}},
+		{Name: "a failure before the endpoint got its address", Given: events{created}, When: webhook.Fail{Ref: ref, FailedAt: earlier.Add(-time.Second)}, Then: nil},
+		{
+			Name: "a failure before the endpoint was enabled", When: webhook.Fail{Ref: ref, FailedAt: earlier.Add(time.Minute)}, Then: nil,
+			Given: events{created, failed, webhook.Enabled{AccountID: "acct_1", EndpointID: "we_1", At: earlier.Add(2 * time.Minute)}},
+		},
 		{Name: "no address", Given: events{created, addressed}, When: webhook.Change{Ref: ref, NoticeEmail: new("")}, Then: changed(hookURL, "orders", "video.ready")},
 		{Name: "the same address", Given: events{created, addressed}, When: webhook.Change{Ref: ref, NoticeEmail: new("ops@example.com")}, Then: nil},
 		{Name: "no description", Given: events{created}, When: webhook.Change{Ref: ref, Description: new("")}, Then: changed(hookURL, "", "video.ready")},
@@ -156,7 +161,7 @@ func TestDecide(t *testing.T) {
 func commands(of webhook.Ref) map[string]webhook.Command {
 	return map[string]webhook.Command{
 		"Create": create, "Change": webhook.Change{Ref: of, URL: new(hookURL + "/new")}, "RotateSecret": webhook.RotateSecret{Ref: of, Secret: second},
-		"Delete": webhook.Delete{Ref: of}, "Disable": webhook.Disable{Ref: of}, "Fail": webhook.Fail{Ref: of}, "Enable": webhook.Enable{Ref: of},
+		"Delete": webhook.Delete{Ref: of}, "Disable": webhook.Disable{Ref: of}, "Fail": webhook.Fail{Ref: of, FailedAt: scenario.Now}, "Enable": webhook.Enable{Ref: of},
 		"WarnOwner": webhook.WarnOwner{Ref: of, FailingSince: earlier},
 	}
 }
@@ -260,7 +265,7 @@ func command(t *rapid.T, step int) webhook.Command {
 		webhook.Create{Ref: of, AccountID: "acct_1", Settings: wanted, Secret: secret},
 		webhook.RotateSecret{Ref: of, Secret: secret}, webhook.RotateSecret{Ref: of, Secret: secret},
 		webhook.Change{Ref: of, Events: []string{"stream.ended"}}, webhook.Change{Ref: of, URL: new("http://example.com")},
-		webhook.Disable{Ref: of}, webhook.Fail{Ref: of}, webhook.Enable{Ref: of}, webhook.Delete{Ref: of},
+		webhook.Disable{Ref: of}, webhook.Fail{Ref: of, FailedAt: scenario.Now}, webhook.Enable{Ref: of}, webhook.Delete{Ref: of},
 	}).Draw(t, "command")
 }
 

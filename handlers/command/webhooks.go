@@ -78,13 +78,14 @@ func (s *Service) DeleteWebhookEndpoint(ctx context.Context, caller Caller, endp
 	return err
 }
 
-// FailWebhookEndpoint disables an endpoint whose deliveries fail. It is idempotent. Error:
-// resource_not_found for an endpoint that was deleted.
-func (s *Service) FailWebhookEndpoint(ctx context.Context, cause Cause, e webhook.Endpoint) error {
+// FailWebhookEndpoint disables an endpoint whose deliveries fail since a time. It is idempotent. disabled is false
+// when the endpoint got another address or was enabled since then. Error: resource_not_found for an endpoint that
+// was deleted.
+func (s *Service) FailWebhookEndpoint(ctx context.Context, cause Cause, e webhook.Endpoint, failedAt time.Time) (disabled bool, err error) {
 	in := intent{accountID: e.AccountID, meta: s.systemMeta(cause, e.AccountID, "webhooks")}
 	in.streams = append(in.streams, webhooks.Stream(e.AccountID))
-	_, err := s.changeEndpoint(ctx, in, e.ID, webhook.Fail{Ref: webhook.Ref{ID: e.ID, Livemode: e.Livemode}})
-	return err
+	e, err = s.changeEndpoint(ctx, in, e.ID, webhook.Fail{Ref: webhook.Ref{ID: e.ID, Livemode: e.Livemode}, FailedAt: failedAt})
+	return err == nil && !e.Enabled(), err
 }
 
 // WarnWebhookEndpoint records that the owner is warned of an endpoint whose attempts have all failed since a time. It is

@@ -31,7 +31,8 @@ func webhookFlow(t *testing.T, w *world, caller Caller) {
 	ok(w.DisableWebhookEndpoint(ctx, caller, made.ID))
 	ok(w.EnableWebhookEndpoint(ctx, caller, made.ID))
 	require.NoError(t, w.WarnWebhookEndpoint(ctx, made.Endpoint, w.clock.Now()))
-	require.NoError(t, w.FailWebhookEndpoint(ctx, Cause{}, made.Endpoint))
+	_, err = w.FailWebhookEndpoint(ctx, Cause{}, made.Endpoint, w.clock.Now())
+	require.NoError(t, err)
 	require.NoError(t, w.DeleteWebhookEndpoint(ctx, caller, made.ID))
 
 	key := webhook.DeliveryKey{DeliveryID: w.IDs.New(id.Delivery), AccountID: caller.AccountID, EventID: "evt_1", Target: made.ID}
@@ -115,8 +116,11 @@ func TestAFailingEndpointIsDisabledByTheService(t *testing.T) {
 	made, err := w.CreateWebhookEndpoint(t.Context(), caller, hookSettings)
 	require.NoError(t, err)
 	cause := Cause{RequestID: "req_1", CorrelationID: "req_1", CausationID: "position:7"}
+	failed := w.clock.Now()
 	for range 2 {
-		require.NoError(t, w.FailWebhookEndpoint(t.Context(), cause, made.Endpoint))
+		disabled, err := w.FailWebhookEndpoint(t.Context(), cause, made.Endpoint, failed)
+		require.NoError(t, err)
+		require.True(t, disabled)
 	}
 	recorded, err := w.log.ReadStream(t.Context(), fold.Webhook.Stream(caller.AccountID), 0, 10)
 	require.NoError(t, err)
@@ -130,6 +134,10 @@ func TestAFailingEndpointIsDisabledByTheService(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, e.Enabled())
 	require.Equal(t, w.clock.Now(), e.FailuresSince, "earlier failures do not count")
+	disabled, err := w.FailWebhookEndpoint(t.Context(), cause, made.Endpoint, failed)
+	require.NoError(t, err)
+	require.False(t, disabled)
 	require.NoError(t, w.DeleteWebhookEndpoint(t.Context(), caller, made.ID))
-	requireFault(t, w.FailWebhookEndpoint(t.Context(), cause, made.Endpoint), fault.ResourceNotFound)
+	_, err = w.FailWebhookEndpoint(t.Context(), cause, made.Endpoint, w.clock.Now())
+	requireFault(t, err, fault.ResourceNotFound)
 }

@@ -107,7 +107,8 @@ func TestWebhookEndpointsAreManaged(t *testing.T) {
 	}
 	e, err := resources.NewReader(w.pool).WebhookEndpoint(t.Context(), resources.Tenant{AccountID: c.key.AccountID, Livemode: true}, endpointID)
 	require.NoError(t, err)
-	require.NoError(t, w.service.FailWebhookEndpoint(t.Context(), command.Cause{}, e))
+	_, err = w.service.FailWebhookEndpoint(t.Context(), command.Cause{}, e, w.now())
+	require.NoError(t, err)
 	require.Equal(t, "auto_failure", c.do(http.MethodGet, path, "").at("disabled_reason"))
 	require.Equal(t, "enabled", c.do(http.MethodPost, path+"/enable", "").at("status"))
 

@@ -30,7 +30,7 @@ type Queue interface {
 // Outcomes records the ends of deliveries in the log.
 type Outcomes interface {
 	EndDelivery(ctx context.Context, e command.Ending) error
-	FailWebhookEndpoint(ctx context.Context, cause command.Cause, e webhook.Endpoint) error
+	FailWebhookEndpoint(ctx context.Context, cause command.Cause, e webhook.Endpoint, failedAt time.Time) (disabled bool, err error)
 	WarnWebhookEndpoint(ctx context.Context, e webhook.Endpoint, failingSince time.Time) error
 }
 
@@ -38,11 +38,6 @@ type Outcomes interface {
 type Leases interface {
 	// Lease returns the current lease. While there is none, it waits, until ctx ends.
 	Lease(ctx context.Context) (eventstore.Lease, error)
-}
-
-// Streams loads the endpoints of accounts.
-type Streams interface {
-	Load(ctx context.Context, streams ...eventstore.StreamID) (map[eventstore.StreamID]eventstore.History, error)
 }
 
 // Options are the parts of a Dispatcher.
@@ -236,7 +231,7 @@ func (w *worker) endpoints(claimed []deliveries.Claimed) (map[string]webhook.Sta
 		return nil, err
 	}
 	for _, stream := range streams {
-		if byAccount[stream.ID], err = fold.Webhook.Restore(histories[stream]); err != nil {
+		if byAccount[stream.ID], err = restore(w.ctx, w.Streams, stream, histories[stream]); err != nil {
 			return nil, err
 		}
 	}

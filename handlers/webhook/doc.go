@@ -12,6 +12,9 @@
 // analysis, if it names one. The key of a delivery is the event and the target, so that a message that
 // the feed delivers again adds nothing. Verify compares the deliveries with the log.
 //
+// All accounts share the Subscriber, so nothing that an account repeats may make its events expensive. The
+// endpoints are read from their snapshot, and a requeue that its request has carried out costs one query.
+//
 // # Attempts
 //
 // The Dispatcher claims due deliveries in turns of their targets (projections/deliveries) while the
@@ -25,6 +28,9 @@
 //	410 from an endpoint         the endpoint is disabled (auto_failure), the delivery is dead
 //	any other answer, or none    the next attempt of the schedule; after the last one, dead
 //	no attempt: the endpoint is disabled or deleted, or the resource was deleted: dead
+//
+// A 410 to an attempt that began before the endpoint got its address or was enabled does not count: the
+// delivery is repeated after a minute.
 //
 // Before a delivery ends, its outcome is appended to the log. A crash between the two repeats the
 // attempt. The receiver gets the event again, with the same id.

@@ -3,7 +3,6 @@ package webhook
 import (
 	"vqa/domain/fault"
 	"vqa/domain/webhook"
-	"vqa/eventstore/fold"
 	"vqa/handlers/command"
 	"vqa/projections/deliveries"
 )
@@ -23,12 +22,7 @@ func (w *worker) judge() {
 }
 
 func (w *worker) judgeOne(f deliveries.FailingTarget) error {
-	stream := fold.Webhook.Stream(f.AccountID)
-	histories, err := w.Streams.Load(w.ctx, stream)
-	if err != nil {
-		return err
-	}
-	state, err := fold.Webhook.Restore(histories[stream])
+	state, err := endpointsOf(w.ctx, w.Streams, f.AccountID)
 	if err != nil {
 		return err
 	}
@@ -40,10 +34,11 @@ func (w *worker) judgeOne(f deliveries.FailingTarget) error {
 	about := []any{"endpoint_id", e.ID, "account_id", e.AccountID, "failing_since", *f.FirstFailureAt}
 	switch f.Verdict(w.Now()) {
 	case webhook.GiveUp:
-		if err := w.Outcomes.FailWebhookEndpoint(w.ctx, command.Cause{}, e); err != nil && !fault.Has(err, fault.ResourceNotFound) {
+		disabled, err := w.Outcomes.FailWebhookEndpoint(w.ctx, command.Cause{}, e, *f.FirstFailureAt)
+		if err != nil && !fault.Has(err, fault.ResourceNotFound) {
 			return err
 		}
-		if first, err := w.Queue.Forget(w.ctx, e.ID); err != nil || !first {
+		if first, err := w.Queue.Forget(w.ctx, e.ID); err != nil || !first || !disabled {
 			return err
 		}
 		w.Log.WarnContext(w.ctx, "disabled a webhook endpoint: all attempts failed for 72 hours", about...)

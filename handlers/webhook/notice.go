@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"vqa/domain/webhook"
-	"vqa/eventstore/fold"
 	"vqa/handlers/command"
 	"vqa/handlers/mail"
 )
@@ -28,12 +27,7 @@ type Notifier struct {
 // Notify sends a notice, unless the endpoint is gone, has no address, is in test mode, or was enabled since. The
 // error is that of the mailer or of the log.
 func (n Notifier) Notify(ctx context.Context, notice command.Notice) error {
-	stream := fold.Webhook.Stream(notice.AccountID)
-	histories, err := n.Streams.Load(ctx, stream)
-	if err != nil {
-		return err
-	}
-	state, err := fold.Webhook.Restore(histories[stream])
+	state, err := endpointsOf(ctx, n.Streams, notice.AccountID)
 	if err != nil {
 		return err
 	}

@@ -24,16 +24,12 @@ type Events interface {
 	Of(ctx context.Context, r eventstore.Recorded) (e public.Event, ok bool, err error)
 }
 
-// History reads a stream from its first event.
-type History interface {
-	LoadAll(ctx context.Context, stream eventstore.StreamID) ([]eventstore.Recorded, error)
-}
-
 // Planner stores bodies and deliveries.
 type Planner interface {
 	Plan(ctx context.Context, e deliveries.Event, targets []deliveries.Target, now time.Time) (added int, err error)
 	DropBodies(ctx context.Context, accountID, resourceID string, now time.Time) error
 	Hasten(ctx context.Context, target string, now time.Time) error
+	Missed(ctx context.Context, key webhook.DeliveryKey, requeued time.Time) (bool, error)
 	Requeue(ctx context.Context, now time.Time, keys ...webhook.DeliveryKey) error
 	Forget(ctx context.Context, endpointID string) (bool, error)
 }
@@ -41,7 +37,7 @@ type Planner interface {
 // Subscriber turns public events into deliveries.
 type Subscriber struct {
 	Events  Events
-	History History
+	Streams Streams
 	Plans   Planner
 	// Render returns an event as JSON, as GET /v1/events shows it.
 	Render func(ctx context.Context, e public.Event) ([]byte, error)
@@ -67,7 +63,7 @@ func (s *Subscriber) Handle(ctx context.Context, r eventstore.Recorded) error {
 	case webhook.Requeued:
 		return s.requeue(ctx, e)
 	}
-	e, targets, err := pairs(ctx, s.Events, s.History, r)
+	e, targets, err := pairs(ctx, s.Events, s.Streams, r)
 	// A replay may deliver events again whose deliveries were removed.
 	if err != nil || len(targets) == 0 || s.Now().Sub(e.At) > deliveries.Retention {
 		return err
@@ -91,13 +87,9 @@ func (s *Subscriber) Handle(ctx context.Context, r eventstore.Recorded) error {
 
 // forgive clears the failures of an endpoint if those before a change at a time do not count any more.
 func (s *Subscriber) forgive(ctx context.Context, accountID, endpointID string, changed time.Time) error {
-	recorded, err := s.History.LoadAll(ctx, fold.Webhook.Stream(accountID))
+	endpoints, err := endpointsOf(ctx, s.Streams, accountID)
 	if err != nil {
-		return fmt.Errorf("the endpoints of %s: %w", accountID, err)
-	}
-	endpoints, err := fold.Webhook.Fold(webhook.State{}, recorded...)
-	if err != nil {
-		return fmt.Errorf("the endpoints of %s: %w", accountID, err)
+		return err
 	}
 	if e, known := endpoints.Endpoint(endpointID); known && e.FailuresSince.Equal(changed) {
 		_, err = s.Plans.Forget(ctx, endpointID)
@@ -105,10 +97,17 @@ func (s *Subscriber) forgive(ctx context.Context, accountID, endpointID string, 
 	return err
 }
 
-// requeue makes a delivery due that its owner requeued, unless it has ended again. The request did so
-// already, unless its process was killed in between.
+// requeue makes a delivery due that its owner requeued, unless it was attempted or has ended since. The request
+// did so already, unless its process was killed in between. A request can requeue 1,000 deliveries, so the usual
+// case must be cheap.
 func (s *Subscriber) requeue(ctx context.Context, e webhook.Requeued) error {
-	recorded, err := s.History.LoadAll(ctx, fold.Delivery.Stream(e.DeliveryID))
+	missed, err := s.Plans.Missed(ctx, webhook.DeliveryKey{
+		DeliveryID: e.DeliveryID, AccountID: e.AccountID, EventID: e.EventID, Target: e.Target,
+	}, e.At)
+	if err != nil || !missed {
+		return err
+	}
+	recorded, err := s.Streams.LoadAll(ctx, fold.Delivery.Stream(e.DeliveryID))
 	if err != nil {
 		return fmt.Errorf("the outcome of %s: %w", e.DeliveryID, err)
 	}
@@ -122,7 +121,7 @@ func (s *Subscriber) requeue(ctx context.Context, e webhook.Requeued) error {
 
 // pairs returns the public form of an event of the log and the targets that it must be delivered to.
 // There are none for an event that is not public.
-func pairs(ctx context.Context, events Events, history History, r eventstore.Recorded) (public.Event, []deliveries.Target, error) {
+func pairs(ctx context.Context, events Events, streams Streams, r eventstore.Recorded) (public.Event, []deliveries.Target, error) {
 	if _, ok := public.ID(r); !ok {
 		return public.Event{}, nil, nil
 	}
@@ -130,16 +129,9 @@ func pairs(ctx context.Context, events Events, history History, r eventstore.Rec
 	if err != nil || !ok {
 		return e, nil, err
 	}
-	recorded, err := history.LoadAll(ctx, fold.Webhook.Stream(r.Meta.AccountID))
+	endpoints, err := endpointsAt(ctx, streams, r.Meta.AccountID, r.Position)
 	if err != nil {
-		return e, nil, fmt.Errorf("the endpoints of %s: %w", r.Meta.AccountID, err)
-	}
-	at, _ := slices.BinarySearchFunc(recorded, r.Position, func(x eventstore.Recorded, position int64) int {
-		return int(min(max(x.Position-position, -1), 1))
-	})
-	endpoints, err := fold.Webhook.Fold(webhook.State{}, recorded[:at]...)
-	if err != nil {
-		return e, nil, fmt.Errorf("the endpoints of %s: %w", r.Meta.AccountID, err)
+		return e, nil, err
 	}
 	return e, targetsOf(e, r.Meta.AccountID, endpoints), nil
 }

@@ -48,7 +48,7 @@ type Verification struct {
 // Verifier compares the deliveries with the log.
 type Verifier struct {
 	Events  Events
-	History History
+	Streams Streams
 	Log     interface {
 		Read(ctx context.Context, after int64, limit int) ([]eventstore.Recorded, error)
 	}
@@ -107,7 +107,7 @@ func (v *Verifier) compare(ctx context.Context, page []eventstore.Recorded, upTo
 		if !ok || r.Position > upTo || waiting[r.Position] {
 			continue
 		}
-		e, targets, err := pairs(ctx, v.Events, v.History, r)
+		e, targets, err := pairs(ctx, v.Events, v.Streams, r)
 		if err != nil {
 			return err
 		}

@@ -276,7 +276,7 @@ func TestVerify(t *testing.T) {
 	w.handle(first, second)
 	w.start("node_a")
 	w.settled()
-	v := &webhook.Verifier{Events: public.NewReader(w.store), History: w.store, Log: w.store, Pairs: w.queue, Now: time.Now}
+	v := &webhook.Verifier{Events: public.NewReader(w.store), Streams: w.store, Log: w.store, Pairs: w.queue, Now: time.Now}
 	check := func(setAside ...int64) webhook.Verification {
 		out, err := v.Verify(t.Context(), third.Position, setAside)
 		require.NoError(t, err)

@@ -22,7 +22,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/analysis"
-	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/domain/video"
 	domain "vqa/domain/webhook"
@@ -73,7 +72,7 @@ func open(t testing.TB) *world {
 	t.Cleanup(func() { stop(); <-ended })
 	w.commands = command.NewService(command.Dependencies{Store: w.store, Pipeline: pipeline, IDs: w.ids, Entropy: rand.Reader, Now: time.Now})
 	w.subscriber = &webhook.Subscriber{
-		Events: public.NewReader(w.store), History: w.store, Plans: w.queue, Render: render, Wake: w.wake, Now: time.Now, Log: log,
+		Events: public.NewReader(w.store), Streams: w.store, Plans: w.queue, Render: render, Wake: w.wake, Now: time.Now, Log: log,
 	}
 	return w
 }
@@ -288,23 +287,8 @@ func (o outcomes) EndDelivery(ctx context.Context, e command.Ending) error {
 	return o.w.commands.EndDelivery(ctx, e)
 }
 
-func (o outcomes) FailWebhookEndpoint(ctx context.Context, _ command.Cause, e domain.Endpoint) error {
-	stream := fold.Webhook.Stream(e.AccountID)
-	histories, err := o.w.store.Load(ctx, stream)
-	if err != nil {
-		return err
-	}
-	state, err := fold.Webhook.Restore(histories[stream])
-	if err != nil {
-		return err
-	}
-	if now, known := state.Endpoint(e.ID); !known {
-		return fault.NotFound("id", e.ID)
-	} else if !now.Enabled() {
-		return nil
-	}
-	o.w.append(e.AccountID, stream, domain.Disabled{AccountID: e.AccountID, EndpointID: e.ID, Reason: domain.AutoFailure, At: time.Now()})
-	return nil
+func (o outcomes) FailWebhookEndpoint(ctx context.Context, cause command.Cause, e domain.Endpoint, failedAt time.Time) (bool, error) {
+	return o.w.commands.FailWebhookEndpoint(ctx, cause, e, failedAt)
 }
 
 func (o outcomes) WarnWebhookEndpoint(ctx context.Context, e domain.Endpoint, failingSince time.Time) error {

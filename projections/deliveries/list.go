@@ -148,6 +148,22 @@ select event_id, target, id, account_id, $3, attempt_count + 1 from d
  where webhook_queue.claimed_by is null`
 )
 
+const missedSQL = `
+select exists (select from webhook_deliveries where event_id = $1 and target = $2 and status in ('failed', 'dead')
+	and (last_attempt_at is null or last_attempt_at < $3))`
+
+// Missed reports whether a delivery that was requeued at a time may still wait for Requeue. It is false when the
+// delivery is queued, or was attempted since.
+func (s *Store) Missed(ctx context.Context, k webhook.DeliveryKey, requeued time.Time) (missed bool, err error) {
+	err = s.short(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, missedSQL, k.EventID, k.Target, requeued).Scan(&missed)
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for %s: %w", k.DeliveryID, err)
+	}
+	return missed, nil
+}
+
 // Requeue makes failed and dead deliveries due at now, at the first step of the schedule. It leaves others
 // as they are, so it may be repeated.
 func (s *Store) Requeue(ctx context.Context, now time.Time, keys ...webhook.DeliveryKey) error {
