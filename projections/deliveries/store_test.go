@@ -25,7 +25,7 @@ func TestPlanAddsEachPairOnce(t *testing.T) {
 		require.Equal(t, want, added)
 	}
 	require.Equal(t, 2, w.count("select count(*) from webhook_deliveries"))
-	claims := w.claim(nodeA, 10)
+	claims := w.claim(nodeA, 100)
 	require.Len(t, claims, 2)
 	for _, c := range claims {
 		require.Equal(t, "body 0", string(c.Body), "the body of an event never changes")
@@ -59,7 +59,7 @@ func TestPartitions(t *testing.T) {
 	require.Equal(t, 3, dropped, "bodies, deliveries and attempts of the old week")
 	require.Equal(t, 5, tables())
 	require.Zero(t, w.count("select count(*) from webhook_deliveries"))
-	claims := w.claim(nodeA, 10)
+	claims := w.claim(nodeA, 100)
 	require.Len(t, claims, 1, "the queue has it still")
 	require.Nil(t, claims[0].Body)
 	require.Equal(t, 1, w.end(nodeA, claims, dead("resource_deleted")))
@@ -93,7 +93,27 @@ func TestTurnsWithFewPlaces(t *testing.T) {
 	w.now = w.now.Add(time.Second)
 	require.Equal(t, map[string]int{"we_3": 1}, byTarget(w.claim(nodeA, 1)), "it has waited longest")
 	w.now = w.now.Add(time.Second)
-	require.Equal(t, map[string]int{"we_1": 2, "we_2": 2, "we_3": 1}, byTarget(w.claim(nodeA, 5)))
+	require.Empty(t, w.claim(nodeA, 15), "the last places are for accounts that have none")
+	require.Equal(t, map[string]int{"we_1": 1, "we_2": 1, "we_3": 1}, byTarget(w.claim(nodeA, 20)))
+}
+
+// TestPlacesAreLeftForOthers lets 30 accounts with servers that hang ask for all places of a node.
+func TestPlacesAreLeftForOthers(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	for i := range 30 {
+		for j := range 5 {
+			w.flood(fmt.Sprintf("acct_%d", i), fmt.Sprintf("we_%d_%d", i, j), 10)
+		}
+	}
+	free := 256
+	for range 20 {
+		free -= len(w.claim(nodeA, free))
+	}
+	require.Greater(t, free, 40)
+	require.Less(t, free, 100)
+	w.plan("acct_fresh", "we_fresh", 6)
+	require.Equal(t, map[string]int{"we_fresh": 4}, byTarget(w.claim(nodeA, free)))
 }
 
 func TestAnAccountHasABoundedShare(t *testing.T) {
@@ -118,15 +138,15 @@ func TestAFailingTargetHasOnePlace(t *testing.T) {
 	w := open(t)
 	w.flood("acct_1", "we_1", 100)
 	for range 3 {
-		claims := w.claim(nodeA, 10)
+		claims := w.claim(nodeA, 100)
 		require.Len(t, claims, 4)
 		w.end(nodeA, claims, w.failed(time.Hour))
 	}
-	claims := w.claim(nodeA, 10)
+	claims := w.claim(nodeA, 100)
 	require.Len(t, claims, 1)
 	require.Equal(t, 1, w.count("select count(*) from webhook_turns where failures = 12 and first_failure_at = last_failure_at and last_success_at is null"))
 	w.end(nodeA, claims, delivered)
-	require.Len(t, w.claim(nodeA, 10), 4)
+	require.Len(t, w.claim(nodeA, 100), 4)
 	require.Equal(t, 1, w.count("select count(*) from webhook_turns where failures = 0 and first_failure_at is null and last_success_at is not null"))
 }
 
@@ -134,13 +154,13 @@ func TestRetries(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	w.plan("acct_1", "we_1", 1)
-	first := w.claim(nodeA, 10)
+	first := w.claim(nodeA, 100)
 	require.Equal(t, 1, w.end(nodeA, first, w.failed(time.Minute)))
 	_, next, err := w.store.Claim(t.Context(), nodeA, 10, w.now)
 	require.NoError(t, err)
 	require.True(t, w.now.Add(time.Minute).Equal(next), "the loop wakes at the time of the next attempt")
 	w.now = w.now.Add(time.Minute)
-	second := w.claim(nodeA, 10)
+	second := w.claim(nodeA, 100)
 	require.Equal(t, []int{2, 1}, []int{second[0].Attempt, second[0].Step})
 	require.Equal(t, first[0].Body, second[0].Body)
 	require.Zero(t, w.end(nodeB, second, delivered), "only the holder of a claim has results")
@@ -158,20 +178,20 @@ func TestTwoNodes(t *testing.T) {
 	w := open(t)
 	w.join("node_b")
 	w.flood("acct_1", "we_1", 100)
-	a, b := w.claim(nodeA, 10), w.claim(nodeB, 10)
+	a, b := w.claim(nodeA, 100), w.claim(nodeB, 100)
 	require.Len(t, a, 2)
 	require.Len(t, b, 2)
-	require.Empty(t, w.claim(nodeA, 10))
+	require.Empty(t, w.claim(nodeA, 100))
 	w.end(nodeB, b, delivered)
-	require.Len(t, w.claim(nodeB, 10), 2, "B goes on while A holds its places")
+	require.Len(t, w.claim(nodeB, 100), 2, "B goes on while A holds its places")
 
 	w.kill("node_a")
-	got := w.claim(nodeB, 10)
+	got := w.claim(nodeB, 100)
 	require.Empty(t, got, "the claims of A are not returned yet, and the target has four")
 	returned, err := w.store.Recover(t.Context(), w.now)
 	require.NoError(t, err)
 	require.Equal(t, 2, returned)
-	got = w.claim(nodeB, 10)
+	got = w.claim(nodeB, 100)
 	require.Len(t, got, 2, "now B has all four places")
 	require.Zero(t, w.end(nodeA, a, delivered), "A was overtaken")
 	require.Equal(t, 2, w.count("select count(*) from webhook_attempts where node = $1 and error like 'interrupted%' and status is null and n = 1", nodeA))
@@ -245,17 +265,17 @@ func TestRepair(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	w.flood("acct_1", "we_1", 10)
-	claims := w.claim(nodeA, 10)
+	claims := w.claim(nodeA, 100)
 	results := make([]deliveries.Result, len(claims))
 	for i, c := range claims {
 		results[i] = deliveries.Result{EventID: c.EventID, Target: c.Target, DeliveryID: c.DeliveryID, Attempt: 1, Sent: true, StartedAt: w.now, Delivered: true}
 	}
 	_, err := w.store.Record(t.Context(), nodeA, results)
 	require.NoError(t, err)
-	require.Empty(t, w.claim(nodeA, 10), "the turn does not know of the free places")
+	require.Empty(t, w.claim(nodeA, 100), "the turn does not know of the free places")
 	_, err = w.store.Recover(t.Context(), w.now)
 	require.NoError(t, err)
-	require.Len(t, w.claim(nodeA, 10), 4)
+	require.Len(t, w.claim(nodeA, 100), 4)
 }
 
 // TestALockedTurnStopsNoOther holds the lock of a turn, as a node does that was stopped in the middle
@@ -265,7 +285,7 @@ func TestALockedTurnStopsNoOther(t *testing.T) {
 	w := open(t)
 	w.plan("acct_1", "we_1", 5)
 	w.plan("acct_1", "we_2", 5)
-	claims := w.claim(nodeA, 10)
+	claims := w.claim(nodeA, 100)
 	tx, err := w.pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback(context.Background()) }()
@@ -285,13 +305,13 @@ func TestALockedTurnStopsNoOther(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, skipped, 1)
 	require.Equal(t, "we_1", skipped[0].Target)
-	require.Equal(t, map[string]int{"we_2": 1}, byTarget(w.claim(nodeA, 10)))
+	require.Equal(t, map[string]int{"we_2": 1}, byTarget(w.claim(nodeA, 100)))
 
 	require.NoError(t, tx.Rollback(t.Context()))
 	skipped, err = w.store.Refresh(t.Context(), skipped)
 	require.NoError(t, err)
 	require.Empty(t, skipped)
-	require.Equal(t, map[string]int{"we_1": 1}, byTarget(w.claim(nodeA, 10)))
+	require.Equal(t, map[string]int{"we_1": 1}, byTarget(w.claim(nodeA, 100)))
 }
 
 // TestDeletedResource ends waiting deliveries at once.
@@ -301,11 +321,11 @@ func TestDeletedResource(t *testing.T) {
 	e := w.event("acct_1")
 	_, err := w.store.Plan(t.Context(), e, []deliveries.Target{w.target("we_1")}, w.now)
 	require.NoError(t, err)
-	w.end(nodeA, w.claim(nodeA, 10), w.failed(8*time.Hour))
+	w.end(nodeA, w.claim(nodeA, 100), w.failed(8*time.Hour))
 	require.NoError(t, w.store.DropBodies(t.Context(), "acct_2", e.ResourceID, w.now))
-	require.Empty(t, w.claim(nodeA, 10), "it belongs to another account")
+	require.Empty(t, w.claim(nodeA, 100), "it belongs to another account")
 	require.NoError(t, w.store.DropBodies(t.Context(), e.AccountID, e.ResourceID, w.now))
-	claims := w.claim(nodeA, 10)
+	claims := w.claim(nodeA, 100)
 	require.Len(t, claims, 1)
 	require.Nil(t, claims[0].Body)
 	w.end(nodeA, claims, dead("resource_deleted"))
@@ -320,9 +340,9 @@ func TestHasten(t *testing.T) {
 	w := open(t)
 	w.plan("acct_1", "we_1", 3)
 	w.plan("acct_1", "we_2", 1)
-	w.end(nodeA, w.claim(nodeA, 10), w.failed(8*time.Hour))
+	w.end(nodeA, w.claim(nodeA, 100), w.failed(8*time.Hour))
 	require.NoError(t, w.store.Hasten(t.Context(), "we_1", w.now))
-	require.Equal(t, map[string]int{"we_1": 3}, byTarget(w.claim(nodeA, 10)))
+	require.Equal(t, map[string]int{"we_1": 3}, byTarget(w.claim(nodeA, 100)))
 }
 
 // TestIdleHostsAreForgotten: the turn of a host that only requests named goes when nothing was sent to it for 35
@@ -333,7 +353,7 @@ func TestIdleHostsAreForgotten(t *testing.T) {
 	for _, target := range []string{"we_1", "ov_idle", "ov_busy"} {
 		w.plan("acct_1", target, 1)
 	}
-	w.end(nodeA, w.claim(nodeA, 10), delivered)
+	w.end(nodeA, w.claim(nodeA, 100), delivered)
 	w.now = w.now.Add(36 * 24 * time.Hour)
 	w.plan("acct_1", "ov_busy", 1)
 	n, err := w.store.DeleteIdle(t.Context(), w.now, 10)
@@ -350,7 +370,7 @@ func TestBacklog(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, b)
 	w.plan("acct_1", "we_1", 1)
-	w.end(nodeA, w.claim(nodeA, 10), w.failed(time.Hour))
+	w.end(nodeA, w.claim(nodeA, 100), w.failed(time.Hour))
 	w.exec(`insert into webhook_endpoints (id, doc) values ('acct_1', '{"endpoints": [{"disabled_reason": "auto_failure"}, {"disabled_reason": "user"}, {}]}')`)
 	b, err = w.store.Backlog(t.Context(), w.now.Add(2*time.Hour))
 	require.NoError(t, err)
