@@ -90,6 +90,9 @@ func (s *server) RedeliverWebhookDelivery(ctx context.Context, r api.RedeliverWe
 	if err != nil {
 		return nil, err
 	}
+	if !e.Enabled() {
+		return nil, fault.New(fault.ResourceConflict, "The endpoint is disabled. Enable it, then redeliver.")
+	}
 	requeued := 0
 	if d.Redeliverable() {
 		requeued, err = s.requeue(ctx, d)

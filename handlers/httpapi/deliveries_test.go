@@ -171,6 +171,12 @@ func TestRedeliver(t *testing.T) {
 		w.refused(refused, 409, fault.ResourceConflict, "")
 		require.Contains(t, refused.at("error.message"), state)
 	}
+	d := h.delivery("dead", "endpoint_disabled")
+	require.Equal(t, http.StatusOK, c.do(http.MethodPost, h.path("/disable"), "").StatusCode)
+	refused := c.do(http.MethodPost, h.path("/deliveries/"+d.id+"/redeliver"), "")
+	w.refused(refused, 409, fault.ResourceConflict, "")
+	require.Contains(t, refused.at("error.message"), "disabled")
+	require.Equal(t, "dead", c.do(http.MethodGet, h.path("/deliveries/"+d.id), "").at("status"))
 }
 
 func TestRedeliverARange(t *testing.T) {

@@ -68,7 +68,9 @@ func TestListsPageBothWays(t *testing.T) {
 		"starting_after=video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A&limit=20": {"", fault.ResourceNotFound},
 	} {
 		status := fault.Lookup(want.code).Status
-		w.refused(c.do(http.MethodGet, "/v1/videos?"+query, ""), status, want.code, want.param)
+		refused := c.do(http.MethodGet, "/v1/videos?"+query, "")
+		w.refused(refused, status, want.code, want.param)
+		require.NotContains(t, strings.ToLower(string(refused.raw)), "body", "a parameter is not in the body")
 	}
 	w.refused(stranger.do(http.MethodGet, "/v1/videos?starting_after="+ids[0], ""), 404, fault.ResourceNotFound, "")
 }

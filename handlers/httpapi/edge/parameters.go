@@ -142,6 +142,9 @@ func (p parameter) check(text string, v *verdict) {
 		schema := &verdict{}
 		schema.addAll(invalid)
 		reasons := schema.violations
+		for i, r := range reasons { // a value without a name is the body elsewhere
+			reasons[i].Message = strings.TrimSuffix(strings.TrimPrefix(r.Message, "The body "), ".")
+		}
 		// One violation is enough. A wrong length is the easiest to understand.
 		best := max(0, slices.IndexFunc(reasons, func(o fault.Violation) bool { return o.Code == fault.Length }))
 		v.add(p.name, reasons[best].Code, reasons[best].Message)
