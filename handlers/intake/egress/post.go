@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
@@ -216,6 +217,8 @@ func (p *phase) explain(ctx context.Context, err error) error {
 		text = "the certificate of the server is not valid: " + certificateFault(err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		text += ": the server closed the connection"
+	case at == phaseWait && !errors.As(err, new(*net.OpError)):
+		text = "the response is not valid HTTP, or its headers are longer than 64 KiB"
 	}
 	return &PostError{text, err}
 }

@@ -127,6 +127,30 @@ func hangUp(w http.ResponseWriter) {
 	}
 }
 
+// TestPostNamesAMalformedResponse: the owner of the server learns that a response came, and why it does not count.
+func TestPostNamesAMalformedResponse(t *testing.T) {
+	t.Parallel()
+	for name, response := range map[string]string{
+		"no status line":         "hello\r\n\r\n",
+		"a negative length":      "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+		"two lengths":            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\n",
+		"headers without an end": "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeaderBytes) + "\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, func(w http.ResponseWriter, _ *http.Request) {
+				if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+					_, _ = io.WriteString(conn, response)
+					_, _ = io.Copy(io.Discard, conn) // a reset would hide the response
+					_ = conn.Close()
+				}
+			})
+			_, err := s.poster(t).Post(t.Context(), s.URL, nil, []byte("{}"))
+			require.EqualError(t, err, "the response is not valid HTTP, or its headers are longer than 64 KiB")
+		})
+	}
+}
+
 // TestPostRepeatsNothingElse ends the first connection after the request arrived. It was new, so the
 // request is not repeated.
 func TestPostRepeatsNothingElse(t *testing.T) {
