@@ -159,6 +159,16 @@ func receive(t *testing.T, command []string, secret string) string {
 	return address
 }
 
+// hangUp sends a receiver a part of a body and closes the connection. It must not end the receiver.
+func hangUp(t *testing.T, address string) {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	_, err = io.WriteString(c, "POST /hook HTTP/1.1\r\nHost: receiver\r\nContent-Length: 100\r\n\r\n{")
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+}
+
 // TestWebhookRecipes delivers events to the receivers of docs/webhooks.md, and to the same ones with the libraries of
 // Svix, before and after the secret changes. They refuse what is not genuine.
 func TestWebhookRecipes(t *testing.T) {
@@ -180,6 +190,7 @@ func TestWebhookRecipes(t *testing.T) {
 		require.Equal(t, http.StatusCreated, made.status, "%s", made.raw)
 		endpoints[name], secrets[name] = "/v1/webhook_endpoints/"+made.text("id"), made.text("secret")
 		address := receive(t, command, secrets[name])
+		hangUp(t, address)
 		r.mu.Lock()
 		r.address["/"+name] = address
 		r.mu.Unlock()
