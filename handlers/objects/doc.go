@@ -18,6 +18,12 @@
 // between two steps loses nothing and a second attempt succeeds. The kept key follows from the
 // ETag (KeptKey), so other bytes that are uploaded meanwhile get another key.
 //
+// # Recordings
+//
+// The objects of the recording of a stream have keys that start with recordings/<stream id>/.
+// Put stores them durably, and refuses them like uploads when the disk is nearly full.
+// DeleteRecording finds all of them. Walk leaves them out, because they belong to no video.
+//
 // # Guarantees
 //
 //   - An object is complete or missing. Its bytes gather in a temporary file, which is renamed

@@ -119,7 +119,11 @@ func (s *Store) checkOpen(ctx context.Context, key string) error {
 
 // deleteArtifacts removes the artifacts of a video, if it has any.
 func (s *Store) deleteArtifacts(ctx context.Context, videoID string) error {
-	prefix := ArtifactKey(videoID, "")
+	return s.deleteAll(ctx, ArtifactKey(videoID, ""))
+}
+
+// deleteAll removes every object with a prefix that ends in a slash.
+func (s *Store) deleteAll(ctx context.Context, prefix string) error {
 	if err := checkKey(strings.TrimSuffix(prefix, "/")); err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func diskFree(dir string) func() (int64, error) {
 // fromCallers reports whether a caller sends the bytes of a key, or names their URL. Only these
 // are refused before the disk is full; the rest of the disk is for work on stored videos.
 func fromCallers(key string) bool {
-	return strings.HasPrefix(key, uploadPrefix) || strings.HasPrefix(key, videoPrefix)
+	return strings.HasPrefix(key, uploadPrefix) || strings.HasPrefix(key, videoPrefix) || strings.HasPrefix(key, recordingPrefix)
 }
 
 // diskError returns capacity_exhausted for a full disk, and an *UnavailableError for any other

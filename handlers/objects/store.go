@@ -35,8 +35,10 @@ const (
 	surveyPrefix = "surveys/"
 	// artifactPrefix is followed by the id of the video and a slash.
 	artifactPrefix = "artifacts/"
-	closedSuffix   = ".closed"
-	tempSuffix     = ".tmp" // the extension that fileblob gives to unfinished files
+	// recordingPrefix is followed by the id of the stream and a slash.
+	recordingPrefix = "recordings/"
+	closedSuffix    = ".closed"
+	tempSuffix      = ".tmp" // the extension that fileblob gives to unfinished files
 )
 
 // minSigningKey is the minimum length of the HMAC key in bytes, the size of its hash.
