@@ -226,6 +226,17 @@ type streaming struct{ decoding }
 
 func (s streaming) Write(p []byte) (int, error) { return s.process.Stdin.Write(p) }
 
+// WriteFile starts a job that reads its input from the caller and writes the file at path, which
+// has at most limit bytes. It implements record.FFmpeg. Close ends the input, waits and returns the
+// result of Wait. The process is killed when ctx ends.
+func (r *Runner) WriteFile(ctx context.Context, input, output []string, path string, limit int64, cpu time.Duration) (io.WriteCloser, error) {
+	p, err := r.Start(ctx, Job{InputArgs: input, OutputArgs: output, Output: path, OutputBytes: limit, CPU: cpu})
+	if err != nil {
+		return nil, err
+	}
+	return streaming{decoding{p}}, nil
+}
+
 // Output runs a job to its end and returns its output on pipe:1. It returns an *ExitError when
 // the output has more than limit bytes, and otherwise the errors of Start and Wait.
 func (r *Runner) Output(ctx context.Context, job Job, limit int64) ([]byte, error) {
