@@ -142,7 +142,8 @@ type Part struct {
 	Key       string `json:"key"`
 	SizeBytes int64  `json:"size_bytes"`
 	Frames    int64  `json:"frames"`
-	// DurationMillis is the time from the first frame of the part to the first frame after it.
+	// DurationMillis is the time by which the part makes the recording longer. A pause of the stream
+	// counts in the part before it or after it.
 	DurationMillis int64 `json:"duration_millis"`
 }
 
