@@ -6,7 +6,8 @@
 //   - record stores the pictures of a stream and makes files of them.
 //   - decode turns pictures into samples for the engine, with one ffmpeg for each stream.
 //   - live runs the sessions of a node: answers, the live clock, credits, and the end.
+//   - signal connects clients with sessions: WebSocket, WHIP and server-sent events.
 //
-// These packages know neither the log nor HTTP. They report what happens through functions that
+// These packages do not know the log, and only signal knows HTTP. They report what happens through functions that
 // their users pass in.
 package streaming

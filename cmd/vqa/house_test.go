@@ -136,6 +136,11 @@ var importRules = append([]importRule{
 		why:  "it gets whole pictures, from WebRTC or from a test",
 	},
 	{
+		name: "signaling knows no media", in: []string{"vqa/streaming/signal"},
+		only: []string{"vqa/domain/...", "vqa/streaming/live", "vqa/streaming/message", "vqa/streaming/peer", "github.com/coder/websocket"},
+		why:  "it connects clients with sessions; what a session does with them is the session's part",
+	},
+	{
 		name: "messages know no socket and no session", in: []string{"vqa/streaming/message"},
 		only: []string{"vqa/domain/...", "github.com/go-json-experiment/json/..."}, never: []string{"net", "net/http/...", "log/..."},
 		why: "the session, the socket and clients share them",

@@ -3,9 +3,17 @@ package live
 import (
 	"context"
 
+	"vqa/domain/answer"
+	"vqa/domain/evidence"
+	"vqa/domain/query"
+	"vqa/domain/stream"
 	"vqa/streaming/assemble"
 	"vqa/streaming/decode"
+	"vqa/streaming/message"
 )
+
+// KeptResults is the number of results that can be read again.
+const KeptResults = keptResults
 
 // Sampler is the sampler of a session.
 type Sampler interface {
@@ -16,3 +24,80 @@ type Sampler interface {
 
 // SampleWith lets a host use another sampler than ffmpeg.
 func (h *Host) SampleWith(f func() Sampler) { h.sample = func(func()) sampler { return f() } }
+
+// Fanout passes messages on.
+type Fanout struct{ *fanout }
+
+// NewFanout returns one without subscribers.
+func NewFanout() Fanout { return Fanout{newFanout()} }
+
+// Send passes a message on.
+func (f Fanout) Send(m message.Server) { f.send(m) }
+
+// Subscribe is Session.Subscribe.
+func (f Fanout) Subscribe(after int64) *Subscription { return f.subscribe(after) }
+
+// Finish ends all subscriptions.
+func (f Fanout) Finish() { f.close() }
+
+// WindowOf returns the evidence of a window with these samples.
+func WindowOf(seconds float64, samples ...evidence.Frame) evidence.Evidence {
+	w := window{view: view{terms: []string{"dog"}, known: []bool{true}}}
+	for _, f := range samples {
+		w.add(f, 2*longS)
+	}
+	return w.evidence(seconds)
+}
+
+// Shown returns the answers that the client sees for those of the window, at some times.
+func Shown(at []float64, answers ...answer.Answer) []answer.Answer {
+	var o opinion
+	var shown []answer.Answer
+	for i, a := range answers {
+		shown = append(shown, o.next(verdict{answer: a, confidence: .9}, at[i]).answer)
+	}
+	return shown
+}
+
+// ShownDetections are the boxes of a result.
+func ShownDetections(q query.Query, terms []string, all []evidence.Detection) []stream.Detection {
+	return shownDetections(q, terms, all, answer.CPU())
+}
+
+// Tell returns the sentences about samples that come one after the other.
+func Tell(terms []string, samples ...evidence.Frame) []stream.NarrativeUpdate {
+	var t teller
+	var told []stream.NarrativeUpdate
+	v := view{terms: terms, known: make([]bool, len(terms))}
+	for i := range v.known {
+		v.known[i] = true
+	}
+	for _, f := range samples {
+		t.take(f)
+		if u := t.next(v, 16./9, answer.CPU()); u != nil {
+			told = append(told, *u)
+		}
+	}
+	return told
+}
+
+// Clerk is the queue of commands of a session.
+type Clerk struct{ *clerk }
+
+// NewClerk returns one that writes nothing.
+func NewClerk() Clerk { return Clerk{newClerk(nil, "st_1", nil)} }
+
+// Push adds a command.
+func (k Clerk) Push(c stream.Command) { k.push(c) }
+
+// Try marks the first command as one that the log may have taken.
+func (k Clerk) Try() { k.first() }
+
+// Waiting returns the commands that wait.
+func (k Clerk) Waiting() []stream.Command {
+	var all []stream.Command
+	for _, e := range k.queue {
+		all = append(all, e.command)
+	}
+	return all
+}

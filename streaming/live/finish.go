@@ -20,32 +20,42 @@ func (a *actor) finish(e ending) {
 	now := a.host.options.Now()
 	r := a.clock.read(now)
 	a.clock.stop()
+	diagnostic := a.diagnose(e.reason)
 	a.stop()
-	defer a.free()
+	defer a.hangUp()
+	if a.samples != nil {
+		a.samples.Close()
+	}
+	a.working.Wait()
+	recorded := a.closeRecorder()
 	if e.silent {
-		if a.recorder != nil {
-			a.closeRecorder()
-		}
 		a.sendEnd(e)
 		return
 	}
-	c := stream.End{Node: a.node, Reason: e.reason, Detail: e.detail, ClockMillis: a.millis(r)}
-	c.Summary = stream.Summary{ResultFrames: a.results, LastDetections: a.latest}
-	if e.reason == stream.ICEFailed || e.reason == stream.MediaTimeout {
-		if d := a.Diagnostics(); d.Hint != "" {
-			c.Diagnostic = &stream.Diagnostic{LocalCandidates: d.Local, Hint: d.Hint}
-		}
-	}
-	if a.recorder != nil {
-		c.RecordingFailed = !a.closeRecorder()
-	}
-	a.tell(func(in *inputs) { in.refusedEnd = false })
-	a.clerk.push(c)
-	a.awaitEnd(c, e)
+	a.awaitEnd(stream.End{
+		Node: a.node, Reason: e.reason, Detail: e.detail, ClockMillis: a.millis(r),
+		Summary:    stream.Summary{ResultFrames: a.results, LastDetections: a.latest},
+		Diagnostic: diagnostic, RecordingFailed: !recorded,
+	}, e)
 }
 
-// closeRecorder reports whether the recording is complete.
+// diagnose returns why the client did not connect, or nil when the end has another reason.
+func (a *actor) diagnose(reason stream.EndReason) *stream.Diagnostic {
+	if reason != stream.ICEFailed && reason != stream.MediaTimeout {
+		return nil
+	}
+	d := a.Diagnostics()
+	if d.Hint == "" {
+		return nil // pictures arrived
+	}
+	return &stream.Diagnostic{LocalCandidates: d.Local, Hint: d.Hint}
+}
+
+// closeRecorder ends the recording, if there is one. It reports whether the recording is complete.
 func (a *actor) closeRecorder() bool {
+	if a.recorder == nil {
+		return true
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), recorderTimeout)
 	defer cancel()
 	if err := a.recorder.Close(ctx); err != nil {
@@ -55,9 +65,10 @@ func (a *actor) closeRecorder() bool {
 	return true
 }
 
-// awaitEnd waits until the log has the end, or another one. It tells the client, after endNotice also
-// without the log.
+// awaitEnd writes the end and waits until the log has it, or another one. It tells the client, after
+// endNotice also without the log.
 func (a *actor) awaitEnd(c stream.End, e ending) {
+	a.clerk.push(c)
 	timer := time.NewTimer(endNotice)
 	defer timer.Stop()
 	for {
@@ -84,6 +95,7 @@ func (a *actor) awaitEnd(c stream.End, e ending) {
 		case <-a.news:
 		case <-timer.C:
 			a.sendEnd(e)
+			a.hangUp()
 		}
 	}
 }
@@ -106,16 +118,12 @@ func (a *actor) sendEnd(e ending) {
 	a.fan.close()
 }
 
-// free ends what the session has started.
-func (a *actor) free() {
+// hangUp closes the connection to the client.
+func (a *actor) hangUp() {
 	a.mu.Lock()
 	p := a.peer
 	a.mu.Unlock()
 	if p != nil {
 		p.Close()
 	}
-	if a.samples != nil {
-		a.samples.Close()
-	}
-	a.working.Wait()
 }

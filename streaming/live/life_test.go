@@ -22,7 +22,7 @@ func TestASession(t *testing.T) {
 		began := time.Now()
 		w.connect()
 		w.show("dog", 12050*time.Millisecond)
-		require.NoError(w, w.session.End(w.Context()))
+		w.end()
 		// The last of 121 pictures came after 12 s.
 		st := w.log.ended(w, stream.Completed, 12000, 12)
 		require.Equal(w, "", st.Detail)
@@ -119,7 +119,7 @@ func TestReasons(t *testing.T) {
 			require.NoError(w, w.host.Close(w.Context()))
 		}, wait: time.Second, reason: stream.Failed, clock: 2000, billed: 2, hasResults: true},
 		"ended before live": {create: creation(), balance: 100, play: func(w *world) {
-			require.NoError(w, w.session.End(w.Context()))
+			w.end()
 		}, wait: time.Second, reason: stream.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestTheClockPausesInGaps(t *testing.T) {
 		require.Equal(w, int64(7730), w.session.State().ClockMillis)
 		w.show("dog", 2*time.Second)
 		require.True(w, w.session.State().Running)
-		require.NoError(w, w.session.End(w.Context()))
+		w.end()
 		w.log.ended(w, stream.Completed, 9630, 10)
 	})
 }
@@ -178,7 +178,7 @@ func TestRestartOfICE(t *testing.T) {
 		results := of[message.Result](w.reader)
 		require.Equal(w, int64(seq+1), results[seq].Seq)
 		require.Len(w, of[message.Live](w.reader), 1)
-		require.NoError(w, w.session.End(w.Context()))
+		w.end()
 		w.log.ended(w, stream.Completed, 9800, 10)
 	})
 }
@@ -197,7 +197,7 @@ func TestTheLogIsAway(t *testing.T) {
 		w.log.setDown(nil)
 		w.show("dog", 6*time.Second)
 		require.Greater(w, len(of[message.Result](w.reader)), before)
-		require.NoError(w, w.session.End(w.Context()))
+		w.end()
 		w.log.ended(w, stream.Completed, 35860, 36)
 	})
 }
@@ -235,8 +235,14 @@ func TestEndedElsewhere(t *testing.T) {
 func TestAnotherOwner(t *testing.T) {
 	t.Parallel()
 	run(t, creation(), 1000, func(w *world) {
+		time.Sleep(time.Second)
 		st, _, err := w.log.Record(w.Context(), "st_1", stream.GrantSlot{Node: "node-2"})
 		require.NoError(w, err)
+		older := st
+		older.ReadyAt = &older.CreatedAt
+		w.session.Observe(older)
+		synctest.Wait()
+		require.False(w, w.over(), "an older state is ignored")
 		w.session.Observe(st)
 		w.wait(time.Second)
 		require.Empty(w, of[message.ServerEnd](w.reader), "the stream goes on elsewhere")
@@ -264,7 +270,7 @@ func TestPromptUpdate(t *testing.T) {
 		require.Len(w, of[message.PromptUpdated](w.reader), 1)
 		synctest.Wait()
 		require.Len(w, of[message.PromptUpdated](w.reader), 2, "also a repeated one is confirmed")
-		require.NoError(w, w.session.End(w.Context()))
+		w.end()
 	})
 }
 
@@ -281,7 +287,7 @@ func TestTheEngineIsAway(t *testing.T) {
 		w.model.setAway(nil)
 		w.show("dog", 5*time.Second)
 		require.Greater(w, len(of[message.Result](w.reader)), n+20)
-		require.NoError(w, w.session.End(w.Context()))
+		w.end()
 		w.log.ended(w, stream.Completed, 39900, 40)
 	})
 }
@@ -295,7 +301,7 @@ func TestOffersThatAreRefused(t *testing.T) {
 		require.Equal(w, stream.Ready, w.log.state.Status)
 		require.Nil(w, w.log.state.OfferedAt, "the time for ICE does not begin")
 		w.connect()
-		require.NoError(w, w.session.End(w.Context()))
+		w.end()
 	})
 }
 

@@ -93,10 +93,16 @@ func (s *Session) State() stream.State {
 	return s.inputs.state
 }
 
-// Observe tells the session what another node recorded, such as an end through the API. States that are
-// older than the known one must not be passed.
+// Observe tells the session what another node recorded: an end through the API, or another owner. All
+// else, and a state that is older than the known one, is ignored.
 func (s *Session) Observe(st stream.State) {
-	s.tell(func(in *inputs) { in.state = st })
+	s.tell(func(in *inputs) {
+		known := in.state
+		moved := st.Node != s.node && st.ReadyAt != nil && st.ReadyAt.After(*known.ReadyAt)
+		if st.ID == s.id && known.Status != stream.EndedStatus && (st.Status == stream.EndedStatus || moved) {
+			in.state = st
+		}
+	})
 }
 
 // Answer answers an offer of the client: the first one, or a restart of ICE. via is how it came, such as
@@ -227,7 +233,9 @@ func (s *Session) heard(c stream.Command, st stream.State, f Funds, err error) {
 		if st.Exists() {
 			in.state, in.funds = st, f
 		}
-		in.refusedEnd = end && err != nil && in.answered
+		if end {
+			in.refusedEnd = err != nil && in.answered
+		}
 	})
 	if err != nil && s.ctx.Err() == nil {
 		s.host.options.Logger.Warn("the log did not record a live stream", "stream_id", s.id, "command", fmt.Sprintf("%T", c), "error", err)

@@ -63,7 +63,7 @@ type watcher struct {
 // run answers until ctx ends or the samples do.
 func (w *watcher) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		s, err := w.samples.Next(ctx)
+		s, err := w.fresh(ctx)
 		if err != nil {
 			return
 		}
@@ -114,6 +114,22 @@ func (w *watcher) examine(ctx context.Context, s decode.Sample) (*stream.Result,
 		return nil, errStaleAnswer
 	}
 	return w.answer(q, got.Detections), nil
+}
+
+// fresh returns the next sample. One that has waited long for the engine is skipped when another one
+// follows soon: the result of a slow engine would be late by up to the time between two samples.
+func (w *watcher) fresh(ctx context.Context) (decode.Sample, error) {
+	s, err := w.samples.Next(ctx)
+	every := time.Second / time.Duration(w.host.options.FPS)
+	if age := w.host.options.Now().Sub(s.At); err != nil || age < every/2 {
+		return s, err
+	}
+	soon, cancel := context.WithTimeout(ctx, every)
+	defer cancel()
+	if next, err := w.samples.Next(soon); err == nil {
+		return next, nil
+	}
+	return s, nil
 }
 
 // newest returns the newest sample: one may have come while the stream waited for its turn.

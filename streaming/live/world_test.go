@@ -229,6 +229,7 @@ func run(t *testing.T, c stream.Create, balance int64, test func(w *world)) {
 		s, err := w.host.Open(w.log.state)
 		require.NoError(t, err)
 		w.session, w.reader = s, read(s.Subscribe(0))
+		defer w.host.Close(context.Background()) //nolint:errcheck // it was closed, unless the test has failed
 		test(w)
 		require.NoError(t, w.host.Close(t.Context()))
 		synctest.Wait()
@@ -267,6 +268,13 @@ func (w *world) over() bool {
 	default:
 		return false
 	}
+}
+
+// end ends the stream as a client does.
+func (w *world) end() {
+	w.Helper()
+	require.NoError(w, w.session.End(w.Context()))
+	synctest.Wait()
 }
 
 // wait waits until the session has ended, at most for a time.

@@ -1,0 +1,263 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/query"
+	"vqa/domain/stream"
+	"vqa/streaming/assemble"
+	"vqa/streaming/live"
+	"vqa/streaming/message"
+	"vqa/streaming/peer"
+)
+
+// ledgers is the log of several streams.
+type ledgers map[string]*ledger
+
+// Record implements live.Log.
+func (l ledgers) Record(ctx context.Context, id string, c stream.Command) (stream.State, live.Funds, error) {
+	return l[id].Record(ctx, id, c)
+}
+
+// wires opens one wire for each stream.
+type wires map[string]*wire
+
+// Open implements live.Peers.
+func (w wires) Open(s peer.Session) (live.Peer, error) { return w[s.ID].Open(s) }
+
+// TestStreamsTakeTurns runs six streams on an engine that is slower than all of them together.
+func TestStreamsTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const streams = 6
+		logs, lines, eye := ledgers{}, wires{}, &model{took: 300 * time.Millisecond}
+		host := live.NewHost(live.Options{Peers: lines, Engine: eye, Log: logs, Windows: windows, Calls: 2})
+		host.SampleWith(newSamples)
+		var readers []*reader
+		var worlds []*world
+		for i := range streams {
+			c := creation()
+			c.ID = fmt.Sprintf("st_%d", i)
+			logs[c.ID], lines[c.ID] = newLedger(t, c, 1000), &wire{}
+			s, err := host.Open(logs[c.ID].state)
+			require.NoError(t, err)
+			readers = append(readers, read(s.Subscribe(0)))
+			worlds = append(worlds, &world{T: t, wire: lines[c.ID], session: s})
+		}
+		for i, w := range worlds {
+			w.connect()
+			time.Sleep(time.Duration(i) * time.Millisecond)
+		}
+		for range 300 { // 30 s
+			for i, w := range worlds {
+				if i > 0 { // the first one sends fewer pictures than it has turns
+					w.wire.session.Picture(assemble.Picture{Data: []byte("dog"), At: time.Now()})
+				} else if time.Now().UnixMilli()/100%50 == 0 {
+					w.wire.session.Picture(assemble.Picture{Data: []byte("dog"), At: time.Now()})
+				}
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		// 2 calls at once, each 0.3 s: 200 results in 30 s, 40 for each of the five.
+		for i, r := range readers[1:] {
+			require.InDelta(t, 39, len(of[message.Result](r)), 4, "stream %d", i+1)
+		}
+		require.InDelta(t, 6, len(of[message.Result](readers[0])), 1)
+		require.Equal(t, 2, eye.most)
+		require.NoError(t, host.Close(t.Context()))
+	})
+}
+
+// TestASlowEngineGetsFreshSamples: the engine needs longer than from one picture to the next. A result is
+// late by the time of the engine and less than the time between two samples.
+func TestASlowEngineGetsFreshSamples(t *testing.T) {
+	t.Parallel()
+	run(t, creation(), 1000, func(w *world) {
+		w.model.took = 730 * time.Millisecond
+		w.connect()
+		began := time.Now()
+		w.show("dog", 20*time.Second)
+		results := of[message.Result](w.reader)
+		require.Greater(t, len(results), 20)
+		for i, r := range results[2:] {
+			require.Greater(w, r.AtS-results[i+1].AtS, .69)
+			require.Less(w, r.AtS-results[i+1].AtS, .96)
+		}
+		require.Less(w, time.Since(began).Seconds()-results[len(results)-1].AtS, 1.7)
+		w.end()
+	})
+}
+
+// TestQuestionsWithoutAModel are answered at once, without the engine.
+func TestQuestionsWithoutAModel(t *testing.T) {
+	t.Parallel()
+	c := creation()
+	prompt := "Why is the sky blue?"
+	c.Prompt, c.Query = &prompt, query.Compile(prompt)
+	run(t, c, 1000, func(w *world) {
+		w.connect()
+		w.show("dog", 10*time.Second)
+		require.InDelta(w, 10, len(of[message.Result](w.reader)), 1)
+		require.EqualValues(w, "indeterminate", of[message.Result](w.reader)[0].Answer)
+		require.Empty(w, w.model.requests)
+		require.NoError(w, w.session.UpdatePrompt(w.Context(), "Is there a dog?"))
+		w.show("dog", time.Second)
+		all := of[message.Result](w.reader)
+		require.EqualValues(w, "yes", all[len(all)-1].Answer)
+		w.end()
+	})
+}
+
+func TestTheNarrativeOption(t *testing.T) {
+	t.Parallel()
+	c := creation()
+	c.Narrative = true
+	run(t, c, 1000, func(w *world) {
+		w.connect()
+		w.show("dog", 10*time.Second)
+		require.NoError(w, w.session.UpdatePrompt(w.Context(), "Is there a cat?"))
+		w.show("dog", time.Second)
+		var told []string
+		for _, r := range of[message.Result](w.reader) {
+			if r.NarrativeUpdate != nil {
+				told = append(told, r.NarrativeUpdate.Text)
+			}
+		}
+		require.Equal(w, []string{"A dog is in view."}, told)
+		var kinds []message.StatusKind
+		for _, s := range of[message.Status](w.reader) {
+			kinds = append(kinds, s.Status)
+		}
+		require.Equal(w, []message.StatusKind{message.PromptContext, message.PromptContext, message.Recalculating}, kinds)
+		w.end()
+	})
+	run(t, creation(), 1000, func(w *world) {
+		w.connect()
+		w.show("dog", 5*time.Second)
+		require.Empty(w, of[message.Status](w.reader))
+		for _, r := range of[message.Result](w.reader) {
+			require.Nil(w, r.NarrativeUpdate)
+		}
+		w.end()
+	})
+}
+
+// tape is a recorder that stores a part of every ten pictures.
+type tape struct {
+	stored func(stream.Part)
+	n      int
+	parts  int
+	broken error
+}
+
+func (r *tape) Push(assemble.Picture) {
+	if r.n++; r.n%10 == 0 {
+		r.parts++
+		r.stored(stream.Part{Number: r.parts, Key: "k", SizeBytes: 1, Frames: 10, DurationMillis: 1000})
+	}
+}
+
+func (r *tape) Close(context.Context) error {
+	if r.n%10 > 0 {
+		r.parts++
+		r.stored(stream.Part{Number: r.parts, Key: "k", SizeBytes: 1, Frames: int64(r.n % 10)})
+	}
+	return r.broken
+}
+
+func TestRecording(t *testing.T) {
+	t.Parallel()
+	c := creation()
+	c.Recording = true
+	for name, tt := range map[string]struct {
+		broken, opening error
+		play            time.Duration
+		end             stream.RecordingStatus
+		frames          int64
+	}{
+		"available":       {play: 2500 * time.Millisecond, end: stream.RecordingAvailable, frames: 25},
+		"broken":          {play: 2500 * time.Millisecond, end: stream.RecordingFailed, frames: 25, broken: errors.New("disk")},
+		"no media":        {end: stream.RecordingNone},
+		"cannot be begun": {end: stream.RecordingNone, opening: errors.New("no store")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{T: t, log: newLedger(t, c, 1000), wire: &wire{}, model: &model{}}
+				host := live.NewHost(live.Options{
+					Peers: w.wire, Engine: w.model, Log: w.log, Windows: windows,
+					Record: func(st stream.State, stored func(stream.Part)) (live.Recorder, error) {
+						require.Equal(t, "st_1", st.ID)
+						return &tape{stored: stored, broken: tt.broken}, tt.opening
+					},
+				})
+				host.SampleWith(newSamples)
+				var err error
+				w.session, err = host.Open(w.log.state)
+				require.NoError(t, err)
+				if tt.opening != nil {
+					w.wait(time.Second)
+					require.Equal(t, stream.Failed, w.log.state.Reason)
+					return
+				}
+				w.connect()
+				require.True(t, w.wire.session.H264Only)
+				w.show("dog", tt.play)
+				w.end()
+				require.Equal(t, tt.end, w.log.state.RecordingStatus)
+				require.Equal(t, tt.frames, w.log.state.Recorded.Frames)
+				require.NoError(t, host.Close(t.Context()))
+			})
+		})
+	}
+}
+
+// TestTheEndDoesNotFit: the log goes away when ICE has succeeded, and comes back with another status
+// than the end was decided for.
+func TestTheEndDoesNotFit(t *testing.T) {
+	t.Parallel()
+	run(t, creation(), 1000, func(w *world) {
+		w.session.Joined()
+		_, err := w.session.Answer(w.Context(), "signaling", "offer")
+		require.NoError(w, err)
+		time.Sleep(29 * time.Second)
+		w.log.setDown(errDown)
+		w.wire.session.Changed(peer.Connected)
+		time.Sleep(2 * time.Second) // past the time for ICE
+		require.False(w, w.over())
+		w.wire.session.Changed(peer.Closed)
+		time.Sleep(time.Second)
+		w.log.setDown(nil)
+		w.wait(5 * time.Second)
+		w.log.ended(w, stream.Completed, 0, 0)
+	})
+}
+
+// TestTheLogStaysAway closes a host whose log does not come back.
+func TestTheLogStaysAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, log: newLedger(t, creation(), 1000), wire: &wire{}, model: &model{}}
+		host := live.NewHost(live.Options{Peers: w.wire, Engine: w.model, Log: w.log, Windows: windows})
+		host.SampleWith(newSamples)
+		var err error
+		w.session, err = host.Open(w.log.state)
+		require.NoError(t, err)
+		w.connect()
+		w.show("dog", 6*time.Second)
+		w.log.setDown(errDown)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		require.ErrorIs(t, host.Close(ctx), context.DeadlineExceeded)
+		require.True(t, w.over())
+		require.True(t, w.wire.closed)
+		require.Equal(t, stream.Live, w.log.state.Status, "another node ends it")
+	})
+}
