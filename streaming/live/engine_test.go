@@ -70,8 +70,8 @@ func TestStreamsTakeTurns(t *testing.T) {
 			require.InDelta(t, 39, len(of[message.Result](r)), 4, "stream %d", i+1)
 		}
 		require.InDelta(t, 6, len(of[message.Result](readers[0])), 1)
-		require.Equal(t, 2, eye.most)
 		require.NoError(t, host.Close(t.Context()))
+		require.Equal(t, 2, eye.most)
 	})
 }
 

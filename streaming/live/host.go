@@ -105,10 +105,20 @@ type Options struct {
 	FPS int
 	// Calls is the number of calls of the engine in flight, for all streams together. The default is 2.
 	Calls int
+	// Timed gets the times of each result, for metrics. It must not block. It may be nil.
+	Timed func(Timing)
 	// Logger gets what an operator should know. The default discards.
 	Logger *slog.Logger
 	// Now is the clock. The default is time.Now.
 	Now func() time.Time
+}
+
+// Timing has the times of one result.
+type Timing struct {
+	// Total is the time from the last packet of the picture to the result.
+	Total time.Duration
+	// Engine is the part of it in which the engine worked.
+	Engine time.Duration
 }
 
 // Defaults of Options.

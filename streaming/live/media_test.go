@@ -34,33 +34,23 @@ import (
 // patience bounds the wait for anything, on a slow machine.
 const patience = 30 * time.Second
 
-// The size of the pictures, and their number in an encoded scene.
-const (
-	width, height = 320, 180
-	sceneLength   = 30
-)
+// sceneLength is the number of pictures of a scene, which is repeated.
+const sceneLength = 30
 
-// encode returns the H.264 pictures of a scene of one brightness, with a stripe that moves. The first one is
-// a keyframe.
-func encode(t testing.TB, luma byte) [][]byte {
+// encode returns the H.264 pictures of a scene, with a keyframe every second.
+func encode(t testing.TB, format string, width, height int, picture func(i int) []byte) [][]byte {
 	t.Helper()
 	p, err := ffmpegtest.Runner(t).Start(t.Context(), ffmpeg.Job{
-		InputArgs: []string{"-f", "rawvideo", "-pix_fmt", "yuv420p", "-video_size", strconv.Itoa(width) + "x" + strconv.Itoa(height), "-framerate", "30"},
+		InputArgs: []string{"-f", "rawvideo", "-pix_fmt", format, "-video_size", strconv.Itoa(width) + "x" + strconv.Itoa(height), "-framerate", "30"},
 		OutputArgs: []string{
-			"-g", "30", "-keyint_min", "30", "-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-sc_threshold", "0",
-			"-x264-params", "aud=1", "-f", "h264", "pipe:1",
+			"-g", "30", "-keyint_min", "30", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency",
+			"-sc_threshold", "0", "-x264-params", "aud=1", "-f", "h264", "pipe:1",
 		},
 	})
 	require.NoError(t, err)
 	go func() {
 		for i := range sceneLength {
-			picture := bytes.Repeat([]byte{luma}, width*height)
-			for y := range height {
-				for x := range 8 {
-					picture[y*width+(i*8+x)%width] = 128
-				}
-			}
-			if _, err := p.Stdin.Write(append(picture, bytes.Repeat([]byte{128}, width*height/2)...)); err != nil {
+			if _, err := p.Stdin.Write(picture(i)); err != nil {
 				break
 			}
 		}
@@ -78,17 +68,31 @@ func encode(t testing.TB, luma byte) [][]byte {
 	return pictures
 }
 
+// plain returns a scene of one brightness with a stripe that moves.
+func plain(t testing.TB, luma byte) [][]byte {
+	const width, height = 320, 180
+	return encode(t, "yuv420p", width, height, func(i int) []byte {
+		picture := bytes.Repeat([]byte{luma}, width*height)
+		for y := range height {
+			for x := range 8 {
+				picture[y*width+(i*8+x)%width] = 128
+			}
+		}
+		return append(picture, bytes.Repeat([]byte{128}, width*height/2)...)
+	})
+}
+
 // camera is a pion sender that shows one of two scenes: bright, in which the model sees a dog, or dark.
 type camera struct {
 	pc           *webrtc.PeerConnection
 	track        *webrtc.TrackLocalStaticRTP
 	bright, dark [][]byte
-	showsDark    atomic.Bool
+	showsDark    atomic.Bool // which scene is sent
 	off          atomic.Bool // nothing is sent
 	refresh      atomic.Bool // a keyframe was requested
 }
 
-func newCamera(t testing.TB) *camera {
+func newCamera(t testing.TB, bright, dark [][]byte) *camera {
 	t.Helper()
 	settings := webrtc.SettingEngine{LoggerFactory: &logging.DefaultLoggerFactory{Writer: io.Discard}}
 	settings.SetIncludeLoopbackCandidate(true)
@@ -96,7 +100,7 @@ func newCamera(t testing.TB) *camera {
 	pc, err := webrtc.NewAPI(webrtc.WithSettingEngine(settings)).NewPeerConnection(webrtc.Configuration{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pc.Close() })
-	c := &camera{pc: pc, bright: encode(t, 235), dark: encode(t, 16)}
+	c := &camera{pc: pc, bright: bright, dark: dark}
 	c.track, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeH264, ClockRate: 90000}, "video", "camera")
 	require.NoError(t, err)
 	sender, err := pc.AddTrack(c.track)
@@ -203,13 +207,21 @@ type stage struct {
 
 func newStage(t testing.TB, c stream.Create) *stage {
 	t.Helper()
-	g := &stage{TB: t, log: newLedger(t, c, 1000), eye: &eye{model: model{took: 20 * time.Millisecond}}, camera: newCamera(t)}
+	e := &eye{model: model{took: 20 * time.Millisecond}}
+	g := newStageWith(t, c, e, newCamera(t, plain(t, 235), plain(t, 16)), nil)
+	g.eye = e
+	return g
+}
+
+func newStageWith(t testing.TB, c stream.Create, engine live.Engine, camera *camera, timed func(live.Timing)) *stage {
+	t.Helper()
+	g := &stage{TB: t, log: newLedger(t, c, 1000), camera: camera}
 	var err error
 	g.server, err = peer.Listen(peer.Options{Address: netip.MustParseAddrPort("127.0.0.1:0")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, g.server.Close()) })
 	g.host = live.NewHost(live.Options{
-		Peers: live.WebRTC(g.server), Engine: g.eye, Log: g.log, Windows: windows,
+		Peers: live.WebRTC(g.server), Engine: engine, Log: g.log, Windows: windows, Timed: timed,
 		FFmpeg: ffmpegtest.Runner(t).Observed(func(pid int) {
 			g.mu.Lock()
 			defer g.mu.Unlock()

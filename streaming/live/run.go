@@ -196,6 +196,9 @@ func (a *actor) take(f finding) {
 		Seq: a.results, AtS: r.AtS, Answer: r.Answer, Confidence: r.Confidence, DetectedCount: r.DetectedCount,
 		Detections: detections, NarrativeUpdate: r.NarrativeUpdate,
 	})
+	if timed := a.host.options.Timed; timed != nil {
+		timed(Timing{Total: now.Sub(f.sampledAt), Engine: f.engine})
+	}
 }
 
 // tellEngine says once that the engine is away. It returns when to look again.

@@ -36,8 +36,9 @@ type question struct {
 // finding is what the watcher reports of a sample.
 type finding struct {
 	result stream.Result
-	// sampledAt is when the last packet of the picture arrived.
+	// sampledAt is when the last packet of the picture arrived, engine how long the engine worked.
 	sampledAt time.Time
+	engine    time.Duration
 	err       error // the engine did not answer; there is no result
 }
 
@@ -67,7 +68,7 @@ func (w *watcher) run(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		r, err := w.examine(ctx, s)
+		f, err := w.examine(ctx, s)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -77,15 +78,16 @@ func (w *watcher) run(ctx context.Context) {
 			w.report(ctx, finding{err: err})
 			w.retry = min(max(2*w.retry, firstRetry), lastRetry)
 			sleep(ctx, w.retry)
-		case r != nil:
+		case f != nil:
 			w.retry = 0
-			w.report(ctx, finding{result: *r, sampledAt: s.At})
+			w.report(ctx, *f)
 		}
 	}
 }
 
-// examine returns the result after a sample. It returns nil when the sample needs no result.
-func (w *watcher) examine(ctx context.Context, s decode.Sample) (*stream.Result, error) {
+// examine returns the result after a sample, or after a newer one. It returns nil when the sample needs no
+// result.
+func (w *watcher) examine(ctx context.Context, s decode.Sample) (*finding, error) {
 	if q := w.question.Load(); !query.Assessable(q.query) {
 		return w.refuse(q, s), nil
 	}
@@ -102,18 +104,20 @@ func (w *watcher) examine(ctx context.Context, s decode.Sample) (*stream.Result,
 	}
 	q := w.question.Load()
 	v := w.viewFor(q.query)
+	began := w.host.options.Now()
 	got, err := w.host.options.Engine.Detect(ctx, Request{
 		JPEG: s.JPEG, Terms: v.terms, WantPose: v.pose, WantColors: len(v.colors) > 0, WantShades: w.info.Shades,
 	})
 	if err != nil {
 		return nil, err
 	}
+	engine := w.host.options.Now().Sub(began)
 	v.known = got.Known
 	w.take(v, s, got)
 	if q = w.question.Load(); !v.covers(w.viewFor(q.query)) {
 		return nil, errStaleAnswer
 	}
-	return w.answer(q, got.Detections), nil
+	return &finding{result: w.answer(q, got.Detections), sampledAt: s.At, engine: engine}, nil
 }
 
 // fresh returns the next sample. One that has waited long for the engine is skipped when another one
@@ -183,14 +187,14 @@ func (w *watcher) take(v view, s decode.Sample, got Response) {
 }
 
 // answer decides the question over the window. detections are those of the newest sample.
-func (w *watcher) answer(q *question, detections []evidence.Detection) *stream.Result {
+func (w *watcher) answer(q *question, detections []evidence.Detection) stream.Result {
 	if w.asked != q {
 		w.asked, w.opinion = q, opinion{}
 	}
 	ev := w.window.evidence(lengthS(q.query))
 	shown := w.opinion.next(verdictOf(answer.Decide(q.query, ev, w.rules)), ev.DurationS)
-	r := &stream.Result{
-		AtS: ev.DurationS, Answer: shown.answer, Confidence: shown.confidence, DetectedCount: shown.count,
+	r := stream.Result{
+		AtS: digits(ev.DurationS), Answer: shown.answer, Confidence: shown.confidence, DetectedCount: shown.count,
 		Detections: shownDetections(q.query, w.window.view.terms, detections, w.rules),
 	}
 	if q.narrative {
@@ -200,13 +204,15 @@ func (w *watcher) answer(q *question, detections []evidence.Detection) *stream.R
 }
 
 // refuse returns the result of a question that no model can answer, once in a while.
-func (w *watcher) refuse(q *question, s decode.Sample) *stream.Result {
+func (w *watcher) refuse(q *question, s decode.Sample) *finding {
 	if s.At.Sub(w.refused) < refusedEvery && w.asked == q {
 		return nil
 	}
 	w.refused, w.asked, w.opinion = s.At, q, opinion{}
 	v := verdictOf(answer.Refused(q.query))
-	return &stream.Result{AtS: w.clock.at(s.At).Seconds(), Answer: v.answer, Confidence: v.confidence, DetectedCount: v.count}
+	return &finding{sampledAt: s.At, result: stream.Result{
+		AtS: digits(w.clock.at(s.At).Seconds()), Answer: v.answer, Confidence: v.confidence, DetectedCount: v.count,
+	}}
 }
 
 // sleep waits, or until ctx ends.
