@@ -79,6 +79,7 @@ type config struct {
 	MediaAddr         string        `env:"VQA_MEDIA_ADDR" envDefault:"0.0.0.0:0" format:"IP:port" help:"Where media arrive, over UDP and TCP. Port 0 chooses a free port; behind a firewall or a NAT, set one that is forwarded."`
 	MediaPublicIP     string        `env:"VQA_MEDIA_PUBLIC_IP" format:"IP address" help:"Address that clients send media to, where it is not that of this machine."`
 	TURNAddr          string        `env:"VQA_TURN_ADDR" envDefault:"0.0.0.0:0" format:"IP:port" help:"Where the embedded TURN relay listens, over UDP and TCP, for clients that cannot reach VQA_MEDIA_ADDR. When empty, there is no relay."`
+	NodeURL           string        `env:"VQA_NODE_URL" format:"http or https URL" help:"Where other nodes reach this one, for clients of streams that it runs. When empty, it is VQA_ADDR, with the first address of this machine instead of 0.0.0.0."`
 	ICEServers        []string      `env:"VQA_ICE_SERVERS" secret:"true" format:"URLs, comma-separated" help:"Further STUN and TURN servers for clients, as stun:host:port or turn:user:password@host:port."`
 
 	MinFreeSpace      terminal.ByteCount `group:"Storage" env:"VQA_MIN_FREE_SPACE" envDefault:"1GiB" help:"Free space on the disk of the object store below which uploads and fetches fail with capacity_exhausted."`

@@ -108,6 +108,9 @@ func (c config) checkURLs() error {
 	if shown, ok := hasScheme(c.BlobURL, "file", "s3"); c.BlobURL != "" && !ok {
 		return wrongValue("VQA_BLOB_URL", shown, "must be a file:// or s3:// URL")
 	}
+	if shown, ok := hasScheme(c.NodeURL, "http", "https"); c.NodeURL != "" && !ok {
+		return wrongValue("VQA_NODE_URL", shown, "must be an http:// or https:// URL")
+	}
 	return nil
 }
 

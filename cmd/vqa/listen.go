@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
+	"strings"
 	"time"
 
 	"vqa/domain/fault"
@@ -56,6 +58,27 @@ func (s *server) drain() error {
 		return s.http.Close()
 	}
 	return nil
+}
+
+// nodeURL returns the base URL at which other nodes reach this one.
+func (s *server) nodeURL() string {
+	if s.config.NodeURL != "" {
+		return strings.TrimSuffix(s.config.NodeURL, "/")
+	}
+	addr, err := netip.ParseAddrPort(s.listener.Addr().String())
+	if err != nil || !addr.Addr().IsUnspecified() {
+		return s.baseURL()
+	}
+	interfaces, err := net.InterfaceAddrs()
+	if err != nil {
+		return s.baseURL()
+	}
+	for _, own := range interfaces {
+		if ip, ok := own.(*net.IPNet); ok && ip.IP.IsGlobalUnicast() {
+			return "http://" + net.JoinHostPort(ip.IP.String(), strconv.Itoa(int(addr.Port())))
+		}
+	}
+	return s.baseURL()
 }
 
 // baseURL returns the URL of this server's own listener.

@@ -160,6 +160,9 @@ func (s *server) join(ctx context.Context) (name string, err error) {
 	if s.presence, err = node.Join(ctx, s.pool, name, host, migrations.Generation(), s.log); err != nil {
 		return "", err
 	}
+	if err := s.presence.Announce(ctx, s.nodeURL()); err != nil {
+		return "", err
+	}
 	s.log.Info("this process is a node", "node", name) // other nodes log this name as the worker of its work
 	return name, nil
 }

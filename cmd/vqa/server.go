@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"vqa/cmd/vqa/internal/background"
-	"vqa/cmd/vqa/internal/doctor"
+	"vqa/cmd/vqa/internal/streams"
 	"vqa/domain/admission"
 	"vqa/domain/answer"
 	"vqa/domain/fault"
@@ -27,10 +27,8 @@ import (
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/httpapi/reference"
 	"vqa/handlers/intake"
-	"vqa/handlers/intake/egress"
 	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/intake/fixture"
-	"vqa/handlers/intake/probe"
 	"vqa/handlers/intake/scratch"
 	"vqa/handlers/jobs"
 	"vqa/handlers/objects"
@@ -40,6 +38,7 @@ import (
 	"vqa/projections/deliveries"
 	"vqa/projections/public"
 	"vqa/projections/resources"
+	"vqa/streaming/peer"
 )
 
 // server is the whole service in one process.
@@ -79,6 +78,9 @@ type server struct {
 	orphans  *jobs.Orphans
 	sealer   *jobs.Sealer
 	webhookParts
+	// media has the ports of live streams, and streams runs those of this node.
+	media      *peer.Server
+	streams    *streams.Node
 	outages    *jobs.Outages
 	extraction *jobs.Extraction
 	temp       *healthProbe
@@ -151,6 +153,9 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 		return s, err
 	}
 	s.deliveries = deliveries.New(s.pool)
+	if err := s.openStreams(c, key); err != nil {
+		return s, err
+	}
 	handler, err := s.handler(c, key)
 	if err != nil {
 		return s, err
@@ -163,32 +168,6 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	}
 	return s, s.run(ctx)
 }
-
-// openMedia opens the object store, ffmpeg and the client that fetches videos.
-func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.Logger) (err error) {
-	s.objects, err = objects.Open(ctx, objects.Options{
-		URL: c.BlobURL, Dir: c.objectsDir(), Unproven: true, PublicURL: c.PublicURL, SigningKey: key,
-		MinFree: int64(c.MinFreeSpace), Now: s.clock.Now, WriteError: edge.WriteError, Log: log, Await: s.artifacts.Wait,
-	})
-	if err != nil {
-		return fmt.Errorf("opening the object store: %w", err)
-	}
-	s.closers = append(s.closers, s.objects.Close)
-	client, err := egress.New(egress.Options{Allow: c.EgressAllow, CAFile: c.EgressCAFile})
-	if err != nil {
-		return fmt.Errorf("opening the client for fetches: %w", err)
-	}
-	if s.ffmpeg, err = c.openFFmpeg(ctx); err != nil {
-		return fmt.Errorf("%w: %s", err, doctor.FixFFmpeg)
-	}
-	slots := probeSlots()
-	s.intake = &intake.Intake{Objects: s.objects, Client: client, Prober: probe.New(s.ffmpeg), Slots: intake.NewSlots(slots, slots/2)}
-	return nil
-}
-
-// probeSlots is the number of files that a node probes at once: one for each core, at least 2, and at
-// most 4, because each probe can use hundreds of megabytes.
-func probeSlots() int { return min(max(runtime.GOMAXPROCS(0), 2), 4) }
 
 // openJobs opens the jobs and the feed that starts them.
 func (s *server) openJobs(ctx context.Context) (err error) {
@@ -276,6 +255,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
 		Events: public.NewReader(s.store), Deliveries: s.deliveries, DeliverNow: func() { s.dispatcher.Wake() },
+		Live: s.streams, StreamWindows: c.streamWindows(),
 		Windows: s.windows, Creates: s.creates, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),
 		Rates:      edge.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
 		Vocabulary: s.vocabulary,
@@ -333,6 +313,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the reactor", func() error { return s.feed.Subscribe(working, react.Group, reactor.Handle) })
 	s.work("the planner of webhooks", func() error { return s.feed.Subscribe(working, webhook.Group, s.planner.Handle) })
 	s.work("presence", func() error { s.presence.Run(working); return nil })
+	s.work("live streams", func() error { s.streams.Run(working); return nil })
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
 	s.work("the sweep of the object store", func() error { s.orphans.Run(working); return nil })
 	s.work("the sealer", func() error { s.sealer.Run(working); return nil })
@@ -375,6 +356,9 @@ func (s *server) Close() error {
 	var errs []error
 	if s.endAnnouncement != nil {
 		errs = append(errs, s.endAnnouncement())
+	}
+	if s.streams != nil {
+		errs = append(errs, s.disconnectStreams())
 	}
 	if s.http != nil {
 		errs = append(errs, s.drain())

@@ -23,6 +23,8 @@ type Presence struct {
 	host string
 	// generation is that of the program (migrations.Generation).
 	generation int64
+	// address is where other nodes reach this one, or empty.
+	address string
 	// holder tells this process from another one with the same name.
 	holder string
 	log    *slog.Logger
@@ -43,6 +45,19 @@ func Join(ctx context.Context, pool *pgxpool.Pool, node, host string, generation
 		return nil, fmt.Errorf("register this node as alive: %w", err)
 	}
 	return p, nil
+}
+
+// Announce records the base URL at which other nodes reach this one. Call it before Run.
+func (p *Presence) Announce(ctx context.Context, baseURL string) error {
+	p.address = baseURL
+	_, err := p.pool.Exec(ctx, "update nodes set address = $3 where name = $1 and holder = $2", p.node, p.holder, baseURL)
+	return err
+}
+
+// Address returns the base URL that the node of an incarnation has announced, or "".
+func (p *Presence) Address(ctx context.Context, incarnation string) (address string, err error) {
+	err = p.pool.QueryRow(ctx, "select coalesce(max(address), '') from nodes where incarnation = $1", incarnation).Scan(&address)
+	return address, err
 }
 
 // Run renews the lease until ctx ends, and then ends it at once, so that other nodes need not wait.
@@ -93,11 +108,11 @@ const (
 	// lease again, because the answer to an earlier request may have been lost.
 	takeLeaseSQL = `
 with forgotten as (delete from nodes where lease_until < clock_timestamp() - $4::interval and name <> $1)
-insert into nodes (name, holder, epoch, started_at, renewed_at, lease_until, generation, host)
-values ($1, $2, 1, clock_timestamp(), clock_timestamp(), clock_timestamp() + $3::interval, $5, $6)
+insert into nodes (name, holder, epoch, started_at, renewed_at, lease_until, generation, host, address)
+values ($1, $2, 1, clock_timestamp(), clock_timestamp(), clock_timestamp() + $3::interval, $5, $6, $7)
 on conflict (name) do update set holder = excluded.holder, epoch = nodes.epoch + 1, started_at = excluded.started_at,
        renewed_at = excluded.renewed_at, lease_until = excluded.lease_until,
-       generation = excluded.generation, host = excluded.host
+       generation = excluded.generation, host = excluded.host, address = excluded.address
  where nodes.holder = excluded.holder or not exists (select from living_nodes l where l.name = nodes.name)
 returning epoch`
 	renewLeaseSQL = `
@@ -118,7 +133,7 @@ func (p *Presence) take(ctx context.Context, limit time.Duration) error {
 	}
 	sent := elapsed()
 	var epoch int64
-	err := p.conn.QueryRow(ctx, takeLeaseSQL, p.node, p.holder, leaseLength, forgetAfter, p.generation, p.host).Scan(&epoch)
+	err := p.conn.QueryRow(ctx, takeLeaseSQL, p.node, p.holder, leaseLength, forgetAfter, p.generation, p.host, p.address).Scan(&epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("another living node has the name %s", p.node)
 	}

@@ -25,13 +25,16 @@ type Funds struct {
 }
 
 // ChangeStream records a command of the node that runs a stream, with its effect on the credits: a
-// heartbeat reserves the next slice when it is needed, and the end settles. It returns the stream and the
-// credits afterwards. Errors: resource_not_found, resource_conflict.
+// heartbeat reserves the seconds that it asks for, and the end settles. It returns the stream and the
+// credits afterwards, also when the command is refused. Errors: resource_not_found, resource_conflict.
 func (s *Service) ChangeStream(ctx context.Context, r StreamRun, c stream.Command) (st stream.State, f Funds, err error) {
 	in := intent{accountID: r.AccountID, meta: s.systemMeta(r.Cause, r.AccountID, r.Actor), test: true}
 	in.streams = append(in.streams, streams.Stream(r.StreamID), credits.Stream(r.AccountID))
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {
 		if st, err = streams.get(ss, r.StreamID); err != nil {
+			return err
+		}
+		if f, err = fundsOf(ss, r.AccountID); err != nil {
 			return err
 		}
 		switch c := c.(type) {
@@ -45,11 +48,15 @@ func (s *Service) ChangeStream(ctx context.Context, r StreamRun, c stream.Comman
 		if err != nil {
 			return err
 		}
-		balance, err := credits.get(ss, r.AccountID)
-		f = Funds{Posted: balance.PostedSeconds, Available: balance.AvailableSeconds()}
+		f, err = fundsOf(ss, r.AccountID)
 		return err
 	})
 	return st, f, err
+}
+
+func fundsOf(ss *session, accountID string) (Funds, error) {
+	balance, err := credits.get(ss, accountID)
+	return Funds{Posted: balance.PostedSeconds, Available: balance.AvailableSeconds()}, err
 }
 
 // GrantStream gives a slot of a node to a stream. from is the owner that the caller saw, empty for a stream
@@ -80,12 +87,13 @@ func (s *Service) UpdateStreamPrompt(ctx context.Context, r StreamRun, livemode 
 	return s.ChangeStream(ctx, r, stream.UpdatePrompt{Prompt: prompt, Query: read[0].query, ParseMode: streamParseMode(read[0].mode)})
 }
 
-// meterStream records a heartbeat. It reserves the next slice when few reserved seconds are left. Without
-// credits or quota for it the stream goes on until the reserved seconds are used.
+// meterStream records a heartbeat. Its HeldSeconds are what the owner asks for. They become what is reserved:
+// without enough credits or quota the stream goes on until the reserved seconds are used.
 func (s *Service) meterStream(ss *session, st stream.State, c stream.Meter) (stream.State, error) {
+	wanted := c.HeldSeconds
 	c.HeldSeconds = st.HeldSeconds
 	if st.Livemode && st.Status == stream.Live && st.Node == c.Node {
-		more, err := s.nextSlice(ss, st, c.ClockMillis)
+		more, err := s.extend(ss, st, wanted)
 		if err != nil {
 			return st, err
 		}
@@ -94,16 +102,13 @@ func (s *Service) meterStream(ss *session, st stream.State, c stream.Meter) (str
 	return streams.record(ss, st.ID, c)
 }
 
-// nextSlice extends the hold of a stream if needed, and returns the added seconds.
-func (s *Service) nextSlice(ss *session, st stream.State, clockMillis int64) (int64, error) {
-	if st.HeldSeconds*1000-clockMillis > streamReserveS*1000 {
-		return 0, nil
-	}
+// extend extends the hold of a stream to a sum, as far as possible, and returns the added seconds.
+func (s *Service) extend(ss *session, st stream.State, wanted int64) (int64, error) {
 	balance, err := credits.get(ss, st.AccountID)
 	if err != nil {
 		return 0, err
 	}
-	more := min(streamSliceS, balance.AvailableSeconds(), st.MaxSessionSeconds-st.HeldSeconds)
+	more := min(min(wanted, st.MaxSessionSeconds)-st.HeldSeconds, balance.AvailableSeconds())
 	if more < 1 {
 		return 0, nil
 	}

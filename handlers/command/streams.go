@@ -11,14 +11,8 @@ import (
 	"vqa/domain/stream"
 )
 
-const (
-	// streamSliceS is the number of seconds that a stream reserves at a time
-	// (docs/contract.md#stream-holds).
-	streamSliceS = 60
-	// streamReserveS is the number of reserved seconds below which the next slice is reserved. It is
-	// more than the time between two heartbeats, so that a client with credits is never cut off.
-	streamReserveS = 30
-)
+// streamSliceS is the number of seconds that a stream reserves at first (docs/contract.md#holds).
+const streamSliceS = 60
 
 // Streams is the part of the read model that creating a stream needs.
 type Streams interface {

@@ -247,6 +247,15 @@ func (w *table) request(op described, h *holder) (path, contentType, body, video
 		a, err := w.service.CreateAnalysis(w.t.Context(), h.caller, command.CreateAnalysis{VideoID: h.video, Prompt: &prompt})
 		require.NoError(w.t, err)
 		id = a.Analysis.ID
+	case "createStream":
+		w.endStreams(h)
+		body = `{"prompt": "Is there a ball?"}`
+	case "createWHIPSession":
+		id, contentType, body = w.stream(h), "application/sdp", "v=0"
+	case "updateWHIPSession":
+		id, contentType, body = w.stream(h), "application/trickle-ice-sdpfrag", "a=end-of-candidates"
+	case "getStream", "endStream", "getStreamRecording", "signalStream", "streamResults", "deleteWHIPSession":
+		id = w.stream(h)
 	case "parsePrompt":
 		body = `{"prompt": "Is there a ball?"}`
 	case "createApiKey":

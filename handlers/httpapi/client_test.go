@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -48,10 +49,18 @@ type response struct {
 	json map[string]any
 }
 
-// at returns a member by its dotted path, or nil.
+// at returns a member by its dotted path, or nil. A number is the index of an item.
 func (r response) at(path string) any {
 	var v any = r.json
 	for name := range strings.SplitSeq(path, ".") {
+		if list, isList := v.([]any); isList {
+			i, err := strconv.Atoi(name)
+			if err != nil || i >= len(list) {
+				return nil
+			}
+			v = list[i]
+			continue
+		}
 		o, _ := v.(map[string]any)
 		v = o[name]
 	}

@@ -108,6 +108,8 @@ func (s *server) renderEvent(ctx context.Context, e public.Event) (api.Event, er
 		resource = v
 	case e.Analysis != nil:
 		resource = s.renderAnalysis(ctx, resources.Analysis{State: *e.Analysis})
+	case e.Stream != nil:
+		resource = s.renderStream(ctx, resources.Stream{State: *e.Stream})
 	default:
 		return out, fmt.Errorf("event %s has no resource", e.ID)
 	}

@@ -14,6 +14,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/credit"
 	"vqa/domain/fault"
+	"vqa/domain/stream"
 	"vqa/domain/video"
 	"vqa/domain/webhook"
 	"vqa/eventstore"
@@ -41,6 +42,9 @@ type Resources interface {
 	Analyses(ctx context.Context, t resources.Tenant, f resources.AnalysisFilter, p projections.Page) ([]resources.Analysis, bool, error)
 	// Batch returns the analyses of a batch in the order of its prompts.
 	Batch(ctx context.Context, t resources.Tenant, id string) ([]resources.Analysis, error)
+	// Stream finds a live stream of the tenant. Streams lists them newest first. An empty status matches all.
+	Stream(ctx context.Context, t resources.Tenant, id string) (resources.Stream, error)
+	Streams(ctx context.Context, t resources.Tenant, status stream.Status, p projections.Page) ([]resources.Stream, bool, error)
 	// WebhookEndpoint finds a webhook endpoint of the tenant. WebhookEndpoints lists them newest
 	// first.
 	WebhookEndpoint(ctx context.Context, t resources.Tenant, id string) (webhook.Endpoint, error)
@@ -124,6 +128,10 @@ type Options struct {
 	Events    Events
 	// Deliveries is nil while nothing is delivered.
 	Deliveries Deliveries
+	// Live runs the streams of this node.
+	Live LiveStreams
+	// StreamWindows are the times that a stream waits for its client.
+	StreamWindows stream.Windows
 	// DeliverNow tells the dispatcher of webhooks of this process that a delivery is due.
 	DeliverNow func()
 	// Windows counts the requests of all nodes against Rates.
@@ -199,7 +207,7 @@ func (o *Options) check() error {
 		"CheckURL": o.CheckURL != nil, "Fixture.Video": len(o.Fixture.Video) > 0, "Fixture.Prompt": o.Fixture.Prompt != "",
 		"Wake": o.Wake != nil, "PublicURL": o.PublicURL != "", "Metrics": o.Metrics != nil,
 		"SandboxAddress": o.SandboxAddress != nil, "Log": o.Log != nil,
-		"FormKey": len(o.FormKey) > 0,
+		"FormKey": len(o.FormKey) > 0, "Live": o.Live != nil,
 	}
 	var missing []error
 	for name, given := range required {
@@ -217,7 +225,7 @@ func (o Options) edge(c *edge.Contract, operations edge.Operations, deprecations
 	return edge.Options{
 		Contract: c, Operations: operations, Service: o.Service, Accounts: o.Resources, Windows: o.Windows, Rates: o.Rates, Creates: o.Creates, Locks: o.Locks,
 		ObjectHandler: o.ObjectHandler, CheckURL: o.CheckURL, LegacyKeys: o.LegacyKeys, KeyUsed: o.KeyUsed, Sessions: o.Sessions,
-		Deprecations: deprecations, Answered: o.Answered, Address: o.SandboxAddress, RequestTimeout: o.RequestTimeout,
+		PublicURL: o.PublicURL, Deprecations: deprecations, Answered: o.Answered, Address: o.SandboxAddress, RequestTimeout: o.RequestTimeout,
 		BodyPace: o.BodyPace, ResponsePace: o.ResponsePace, Log: o.Log,
 	}
 }

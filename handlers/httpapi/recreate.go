@@ -17,6 +17,7 @@ import (
 var recreators = map[string]func(s *server, ctx context.Context, x *edge.Exchange, resourceID string) (int, any, error){
 	"createVideo":         (*server).recreateVideo,
 	"createAnalysis":      (*server).recreateAnalysis,
+	"createStream":        (*server).recreateStream,
 	"createAnalysisBatch": (*server).recreateBatch,
 	"rerunAnalysis":       (*server).recreateAnalysis,
 	"createSandbox":       (*server).secretLost,

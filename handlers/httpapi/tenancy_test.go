@@ -15,13 +15,13 @@ import (
 )
 
 // takesID is an operation of the contract that names a resource of an account.
-type takesID struct{ method, path, kind, body string }
+type takesID struct{ method, path, kind, body, contentType string }
 
 // operationsTakingIDs reads them from the contract, so that the tests cover new operations. They
 // fail for an operation whose kind they do not know.
 func operationsTakingIDs(t *testing.T) []takesID {
 	t.Helper()
-	kinds := map[string]string{"videos": "video", "analyses": "an", "api-keys": "key", "events": "evt", "webhook_endpoints": "we"}
+	kinds := map[string]string{"videos": "video", "analyses": "an", "api-keys": "key", "events": "evt", "webhook_endpoints": "we", "streams": "st"}
 	var all []takesID
 	for _, o := range operations(t) {
 		_, rest, private := strings.Cut(o.path, "/v1/")
@@ -30,15 +30,24 @@ func operationsTakingIDs(t *testing.T) []takesID {
 		}
 		segment, _, _ := strings.Cut(rest, "/")
 		require.Contains(t, kinds, segment, "%s has an id of a kind that this test does not know", o.path)
-		body := ""
+		if o.id == "signalStream" {
+			continue // it takes no API key; TestStreamClientsAreAuthorized covers it
+		}
+		body, contentType := "", "application/json"
 		if o.method == http.MethodPatch {
 			body = `{}`
 		}
 		if o.id == "redeliverWebhookDeliveries" {
 			body = `{"created_after": "2026-11-22T00:00:00Z"}`
 		}
+		switch o.id {
+		case "createWHIPSession":
+			body, contentType = "v=0", "application/sdp"
+		case "updateWHIPSession":
+			body, contentType = "a=end-of-candidates", "application/trickle-ice-sdpfrag"
+		}
 		path := strings.NewReplacer("{id}", "%s", "{delivery_id}", "whd_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1D").Replace(o.path)
-		all = append(all, takesID{o.method, path, kinds[segment], body})
+		all = append(all, takesID{o.method, path, kinds[segment], body, contentType})
 	}
 	require.NotEmpty(t, all)
 	return all
@@ -59,22 +68,23 @@ func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
 	own := map[string]string{
 		"video": videoID, "an": analysisID, "key": owner.key.KeyID, "evt": events[0].(map[string]any)["id"].(string),
 		"we": owner.endpoint(`{}`).at("id").(string),
+		"st": owner.do(http.MethodPost, "/v1/streams", watch).at("id").(string),
 	}
 	for _, op := range operationsTakingIDs(t) {
 		unknown := id.NewSource(time.Now, strings.NewReader(strings.Repeat("x", 64))).New(id.Prefix(op.kind))
 		for _, c := range []*client{stranger, tester} {
-			foreign := c.do(op.method, fmt.Sprintf(op.path, own[op.kind]), op.body)
-			absent := c.do(op.method, fmt.Sprintf(op.path, unknown), op.body)
+			foreign := c.do(op.method, fmt.Sprintf(op.path, own[op.kind]), op.body, "Content-Type", op.contentType)
+			absent := c.do(op.method, fmt.Sprintf(op.path, unknown), op.body, "Content-Type", op.contentType)
 			w.refused(foreign, 404, fault.ResourceNotFound, "")
 			w.refused(absent, 404, fault.ResourceNotFound, "")
 			require.Equal(t, said(foreign, own[op.kind]), said(absent, unknown), op)
 			require.Equal(t, "id", foreign.at("error.param"), "the field is named")
 			require.Contains(t, foreign.at("error.message"), own[op.kind], "the id is named")
 			require.Equal(t, names(foreign.Header), names(absent.Header), op)
-			require.Equal(t, c.asks(op.method, fmt.Sprintf(op.path, unknown), op.body), c.asks(op.method, fmt.Sprintf(op.path, own[op.kind]), op.body), "%v", op)
+			require.Equal(t, c.asks(op.method, fmt.Sprintf(op.path, unknown), op.body, "Content-Type", op.contentType), c.asks(op.method, fmt.Sprintf(op.path, own[op.kind]), op.body, "Content-Type", op.contentType), "%v", op)
 		}
 		for _, malformed := range []string{"x", "video_", "%00", "%ff", "..%2f", strings.Repeat("v", 300)} {
-			w.refused(owner.do(op.method, fmt.Sprintf(op.path, malformed), op.body), 404, fault.ResourceNotFound, "")
+			w.refused(owner.do(op.method, fmt.Sprintf(op.path, malformed), op.body, "Content-Type", op.contentType), 404, fault.ResourceNotFound, "")
 		}
 	}
 	require.Equal(t, "queued", owner.do(http.MethodGet, "/v1/analyses/"+analysisID, "").at("status"))
@@ -126,12 +136,12 @@ func said(got response, id string) string {
 
 // asks counts the round trips to the database for a request: the least of several tries, because
 // the first one on a connection also prepares statements.
-func (c *client) asks(method, path, body string) int64 {
+func (c *client) asks(method, path, body string, headers ...string) int64 {
 	c.w.t.Helper()
 	least := int64(1 << 62)
 	for range 4 {
 		before := c.w.database.trips.Load()
-		c.do(method, path, body)
+		c.do(method, path, body, headers...)
 		least = min(least, c.w.database.trips.Load()-before)
 	}
 	require.Positive(c.w.t, least)

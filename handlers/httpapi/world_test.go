@@ -57,7 +57,9 @@ var contractOf = sync.OnceValues(func() (routers.Router, error) {
 		return nil, err
 	}
 	doc.Servers = nil
-	openapi3filter.RegisterBodyDecoder("text/html", openapi3filter.FileBodyDecoder)
+	for _, text := range []string{"text/html", "text/event-stream", "application/sdp", "application/trickle-ice-sdpfrag"} {
+		openapi3filter.RegisterBodyDecoder(text, openapi3filter.FileBodyDecoder)
+	}
 	return gorillamux.NewRouter(doc)
 })
 
@@ -208,6 +210,7 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 		Service: w.service, Resources: resources.NewReader(w.pool), Ledger: ledger.NewReader(w.pool), Objects: store,
 		Events:     public.NewReader(postgres.New(w.pool, codec.Events())),
 		Deliveries: deliveries.New(w.pool), DeliverNow: func() {},
+		Live: &liveNode{service: w.service, read: resources.NewReader(w.pool)}, StreamWindows: streamWindows,
 		ObjectHandler: store, CheckURL: client.CheckURL, Pricing: pricing(), Wake: w.watch, PublicURL: w.url,
 		Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Metrics: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
@@ -273,9 +276,11 @@ func (w *world) newService(t *testing.T, log *slog.Logger, uploads command.Uploa
 			CreatedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Capabilities: model.Capabilities{Analyses: true, Actions: "none"},
 		}},
 		Sealer: secrets, Fixture: fixture.Fixture{}, Uploads: uploads, Capacity: w.engine, Incidents: resources.NewReader(w.pool), Storage: resources.NewReader(w.pool),
+		Streams: resources.NewReader(w.pool),
 		Limits: command.Limits{
 			MaxVideoDuration: 4 * time.Hour, MaxConcurrentAnalyses: 10, AnalysisQueueCap: 1000, SandboxPerIP: 3,
 			UpgradesPerAddress: 3, UpgradesPerDay: 500, SignupGrantSeconds: 6000,
+			StreamQueueCap: 100, StreamMaxSessionSeconds: 3600, StreamWarnAtSeconds: 60,
 		},
 	})
 }

@@ -31,8 +31,6 @@ type Tenant struct {
 	Livemode  bool
 	// VideoID limits the reads to one video and its analyses. It is empty for no limit.
 	VideoID string
-	// StreamID limits the reads to one stream. It is empty for no limit.
-	StreamID string
 }
 
 // Video returns a video of the tenant, or resource_not_found.

@@ -39,8 +39,8 @@ type Stream struct {
 // Stream returns a stream of the tenant, or resource_not_found.
 func (r *Reader) Stream(ctx context.Context, t Tenant, id string) (Stream, error) {
 	s, err := one[stream.State](ctx, r.pool,
-		"select doc from live_streams where id = $1 and account_id = $2 and livemode = $3 and $4 in ('', id)",
-		id, t.AccountID, t.Livemode, t.StreamID)
+		"select doc from live_streams where id = $1 and account_id = $2 and livemode = $3",
+		id, t.AccountID, t.Livemode)
 	if err != nil {
 		return Stream{}, notFound(err, id)
 	}
@@ -56,12 +56,6 @@ func (r *Reader) Streams(ctx context.Context, t Tenant, status stream.Status, p 
 	q := projections.List("live_streams", t.AccountID).Where("livemode = ?", t.Livemode)
 	if status != "" {
 		q = q.Where("status = ?", string(status))
-	}
-	if t.StreamID != "" {
-		q = q.Where("id = ?", t.StreamID)
-		if cursor := p.StartingAfter + p.EndingBefore; cursor != "" && cursor != t.StreamID {
-			return nil, false, p.UnknownCursor()
-		}
 	}
 	states, more, err := projections.Rows[stream.State](ctx, r.pool, q, p)
 	if err != nil {

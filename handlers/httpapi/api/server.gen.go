@@ -1163,6 +1163,21 @@ func (e StreamEndReason) Valid() bool {
 	}
 }
 
+// Defines values for StreamListObject.
+const (
+	StreamListObjectList StreamListObject = "list"
+)
+
+// Valid indicates whether the value is a known member of the StreamListObject enum.
+func (e StreamListObject) Valid() bool {
+	switch e {
+	case StreamListObjectList:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for StreamRecordingObject.
 const (
 	StreamRecordingObjectStreamRecording StreamRecordingObject = "stream_recording"
@@ -2921,13 +2936,32 @@ type StreamLimits struct {
 	WarnAtRemainingS int `json:"warn_at_remaining_s"`
 }
 
+// StreamList defines model for StreamList.
+type StreamList struct {
+	Object  StreamListObject `json:"object"`
+	Data    []Stream         `json:"data"`
+	HasMore bool             `json:"has_more"`
+}
+
+// StreamListObject defines model for StreamList.Object.
+type StreamListObject string
+
 // StreamRecording defines model for StreamRecording.
 type StreamRecording struct {
 	Object      StreamRecordingObject      `json:"object"`
 	Container   StreamRecordingContainer   `json:"container"`
 	ContentType StreamRecordingContentType `json:"content_type"`
-	ExpiresAt   time.Time                  `json:"expires_at"`
-	StreamId    StreamId                   `json:"stream_id"`
+
+	// DurationS The duration of the recorded parts. H.264 in Annex-B format has no times.
+	DurationS float64   `json:"duration_s"`
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// FrameRate Frames per second on average, for `ffmpeg -framerate`.
+	FrameRate *float64 `json:"frame_rate"`
+
+	// Mp4Url The same pictures as MP4, with their true times. Valid as long as `url`.
+	Mp4Url   string   `json:"mp4_url"`
+	StreamId StreamId `json:"stream_id"`
 
 	// Url A signed URL that is valid for one hour.
 	Url string `json:"url"`
@@ -3368,6 +3402,9 @@ type Limit = int
 // ModelFilter defines model for ModelFilter.
 type ModelFilter = string
 
+// StreamIdPath defines model for StreamIdPath.
+type StreamIdPath = string
+
 // VideoIdPath defines model for VideoIdPath.
 type VideoIdPath = string
 
@@ -3403,6 +3440,12 @@ type PayloadTooLarge = Error
 
 // PaymentRequired defines model for PaymentRequired.
 type PaymentRequired = Error
+
+// PreconditionFailed defines model for PreconditionFailed.
+type PreconditionFailed = Error
+
+// PreconditionRequired defines model for PreconditionRequired.
+type PreconditionRequired = Error
 
 // RangeNotSatisfiable defines model for RangeNotSatisfiable.
 type RangeNotSatisfiable = Error
@@ -3656,6 +3699,52 @@ type CreateSandboxParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListStreamsParams defines parameters for ListStreams.
+type ListStreamsParams struct {
+	// Limit The maximum number of items of a page.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// StartingAfter The id of the last item of the previous page. Cannot be given together with `ending_before`.
+	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
+
+	// EndingBefore The id of the first item of the next page. Cannot be given together with `starting_after`.
+	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
+
+	// Status Only streams with this status.
+	Status *StreamStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// CreatedAfter Only resources that were created at or after this time.
+	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
+
+	// CreatedBefore Only resources that were created at or before this time.
+	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
+}
+
+// CreateStreamParams defines parameters for CreateStream.
+type CreateStreamParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+	// one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+	// members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+	// separate keys.
+	//
+	// A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+	// credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+	// the key, so use a random key, such as a UUID.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// StreamResultsParams defines parameters for StreamResults.
+type StreamResultsParams struct {
+	// LastEventID The id of the last received event.
+	LastEventID *string `json:"Last-Event-ID,omitempty"`
+}
+
+// SignalStreamParams defines parameters for SignalStream.
+type SignalStreamParams struct {
+	// Token A client token or a session, unless the Authorization header has it.
+	Token *string `form:"token,omitempty" json:"token,omitempty"`
+}
+
 // ListVideosParams defines parameters for ListVideos.
 type ListVideosParams struct {
 	// Limit The maximum number of items of a page.
@@ -3805,6 +3894,9 @@ type UpgradeKeyJSONRequestBody = UpgradeRequest
 
 // ParsePromptJSONRequestBody defines body for ParsePrompt for application/json ContentType.
 type ParsePromptJSONRequestBody = ParseRequest
+
+// CreateStreamJSONRequestBody defines body for CreateStream for application/json ContentType.
+type CreateStreamJSONRequestBody = CreateStreamRequest
 
 // CreateVideoJSONRequestBody defines body for CreateVideo for application/json ContentType.
 type CreateVideoJSONRequestBody = CreateVideoRequest
@@ -4199,6 +4291,36 @@ type ServerInterface interface {
 	// GetQuerySchema JSON Schema of the compiled query
 	// (GET /v1/schemas/compiled-query.json)
 	GetQuerySchema(w http.ResponseWriter, r *http.Request)
+	// ListStreams List live streams
+	// (GET /v1/streams)
+	ListStreams(w http.ResponseWriter, r *http.Request, params ListStreamsParams)
+	// CreateStream Create a live stream
+	// (POST /v1/streams)
+	CreateStream(w http.ResponseWriter, r *http.Request, params CreateStreamParams)
+	// GetStream Read a live stream
+	// (GET /v1/streams/{id})
+	GetStream(w http.ResponseWriter, r *http.Request, id StreamIdPath)
+	// EndStream End a live stream
+	// (POST /v1/streams/{id}/end)
+	EndStream(w http.ResponseWriter, r *http.Request, id StreamIdPath)
+	// StreamResults Read the messages of a live stream
+	// (GET /v1/streams/{id}/events)
+	StreamResults(w http.ResponseWriter, r *http.Request, id StreamIdPath, params StreamResultsParams)
+	// GetStreamRecording Get the recording of a live stream
+	// (GET /v1/streams/{id}/recording)
+	GetStreamRecording(w http.ResponseWriter, r *http.Request, id StreamIdPath)
+	// SignalStream Signal over a WebSocket
+	// (GET /v1/streams/{id}/signal)
+	SignalStream(w http.ResponseWriter, r *http.Request, id StreamIdPath, params SignalStreamParams)
+	// DeleteWHIPSession End a WHIP session
+	// (DELETE /v1/streams/{id}/whip)
+	DeleteWHIPSession(w http.ResponseWriter, r *http.Request, id StreamIdPath)
+	// UpdateWHIPSession Send candidates over WHIP
+	// (PATCH /v1/streams/{id}/whip)
+	UpdateWHIPSession(w http.ResponseWriter, r *http.Request, id StreamIdPath)
+	// CreateWHIPSession Send video over WHIP
+	// (POST /v1/streams/{id}/whip)
+	CreateWHIPSession(w http.ResponseWriter, r *http.Request, id StreamIdPath)
 	// GetTestFixture A fixed video, question and answer for tests
 	// (GET /v1/test-fixture)
 	GetTestFixture(w http.ResponseWriter, r *http.Request)
@@ -4541,6 +4663,66 @@ func (_ Unimplemented) CreateSandbox(w http.ResponseWriter, r *http.Request, par
 // GetQuerySchema JSON Schema of the compiled query
 // (GET /v1/schemas/compiled-query.json)
 func (_ Unimplemented) GetQuerySchema(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListStreams List live streams
+// (GET /v1/streams)
+func (_ Unimplemented) ListStreams(w http.ResponseWriter, r *http.Request, params ListStreamsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CreateStream Create a live stream
+// (POST /v1/streams)
+func (_ Unimplemented) CreateStream(w http.ResponseWriter, r *http.Request, params CreateStreamParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetStream Read a live stream
+// (GET /v1/streams/{id})
+func (_ Unimplemented) GetStream(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// EndStream End a live stream
+// (POST /v1/streams/{id}/end)
+func (_ Unimplemented) EndStream(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// StreamResults Read the messages of a live stream
+// (GET /v1/streams/{id}/events)
+func (_ Unimplemented) StreamResults(w http.ResponseWriter, r *http.Request, id StreamIdPath, params StreamResultsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetStreamRecording Get the recording of a live stream
+// (GET /v1/streams/{id}/recording)
+func (_ Unimplemented) GetStreamRecording(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// SignalStream Signal over a WebSocket
+// (GET /v1/streams/{id}/signal)
+func (_ Unimplemented) SignalStream(w http.ResponseWriter, r *http.Request, id StreamIdPath, params SignalStreamParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// DeleteWHIPSession End a WHIP session
+// (DELETE /v1/streams/{id}/whip)
+func (_ Unimplemented) DeleteWHIPSession(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// UpdateWHIPSession Send candidates over WHIP
+// (PATCH /v1/streams/{id}/whip)
+func (_ Unimplemented) UpdateWHIPSession(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CreateWHIPSession Send video over WHIP
+// (POST /v1/streams/{id}/whip)
+func (_ Unimplemented) CreateWHIPSession(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -6172,6 +6354,393 @@ func (siw *ServerInterfaceWrapper) GetQuerySchema(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// ListStreams operation middleware
+func (siw *ServerInterfaceWrapper) ListStreams(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListStreamsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "starting_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "starting_after", r.URL.Query(), &params.StartingAfter, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "starting_after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "starting_after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "ending_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "ending_before", r.URL.Query(), &params.EndingBefore, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "ending_before"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "ending_before", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", r.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "status"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "status", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "created_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "created_after", r.URL.Query(), &params.CreatedAfter, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "created_after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "created_after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "created_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "created_before", r.URL.Query(), &params.CreatedBefore, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "created_before"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "created_before", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListStreams(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateStream operation middleware
+func (siw *ServerInterfaceWrapper) CreateStream(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateStreamParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateStream(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetStream operation middleware
+func (siw *ServerInterfaceWrapper) GetStream(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id StreamIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetStream(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// EndStream operation middleware
+func (siw *ServerInterfaceWrapper) EndStream(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id StreamIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.EndStream(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// StreamResults operation middleware
+func (siw *ServerInterfaceWrapper) StreamResults(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id StreamIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamResultsParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
+			return
+		}
+
+		params.LastEventID = &LastEventID
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StreamResults(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetStreamRecording operation middleware
+func (siw *ServerInterfaceWrapper) GetStreamRecording(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id StreamIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetStreamRecording(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SignalStream operation middleware
+func (siw *ServerInterfaceWrapper) SignalStream(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id StreamIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params SignalStreamParams
+
+	// ------------- Optional query parameter "token" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "token", r.URL.Query(), &params.Token, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "token"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "token", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SignalStream(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteWHIPSession operation middleware
+func (siw *ServerInterfaceWrapper) DeleteWHIPSession(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id StreamIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteWHIPSession(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// UpdateWHIPSession operation middleware
+func (siw *ServerInterfaceWrapper) UpdateWHIPSession(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id StreamIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UpdateWHIPSession(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateWHIPSession operation middleware
+func (siw *ServerInterfaceWrapper) CreateWHIPSession(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id StreamIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateWHIPSession(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetTestFixture operation middleware
 func (siw *ServerInterfaceWrapper) GetTestFixture(w http.ResponseWriter, r *http.Request) {
 
@@ -7383,6 +7952,36 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/v1/schemas/compiled-query.json", wrapper.GetQuerySchema)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/streams", wrapper.ListStreams)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/streams", wrapper.CreateStream)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/streams/{id}", wrapper.GetStream)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/streams/{id}/end", wrapper.EndStream)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/streams/{id}/events", wrapper.StreamResults)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/streams/{id}/recording", wrapper.GetStreamRecording)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/streams/{id}/signal", wrapper.SignalStream)
+	})
+	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/v1/streams/{id}/whip", wrapper.DeleteWHIPSession)
+	})
+	r.Group(func(r chi.Router) {
+		r.Patch(options.BaseURL+"/v1/streams/{id}/whip", wrapper.UpdateWHIPSession)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/streams/{id}/whip", wrapper.CreateWHIPSession)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/test-fixture", wrapper.GetTestFixture)
 	})
 	r.Group(func(r chi.Router) {
@@ -7475,6 +8074,10 @@ type NotModifiedResponse struct {
 type PayloadTooLargeJSONResponse Error
 
 type PaymentRequiredJSONResponse Error
+
+type PreconditionFailedJSONResponse Error
+
+type PreconditionRequiredJSONResponse Error
 
 type RangeNotSatisfiableJSONResponse Error
 
@@ -12357,6 +12960,1578 @@ func (response GetQuerySchema500JSONResponse) VisitGetQuerySchemaResponse(w http
 	return err
 }
 
+type ListStreamsRequestObject struct {
+	Params ListStreamsParams
+}
+
+type ListStreamsResponseObject interface {
+	VisitListStreamsResponse(w http.ResponseWriter) error
+}
+
+type ListStreams200JSONResponse StreamList
+
+func (response ListStreams200JSONResponse) VisitListStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreams400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListStreams400JSONResponse) VisitListStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreams401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response ListStreams401JSONResponse) VisitListStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreams403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response ListStreams403JSONResponse) VisitListStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreams404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListStreams404JSONResponse) VisitListStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreams429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ListStreams429JSONResponse) VisitListStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreams500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ListStreams500JSONResponse) VisitListStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreams502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response ListStreams502JSONResponse) VisitListStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreams503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListStreams503JSONResponse) VisitListStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStreamRequestObject struct {
+	Params CreateStreamParams
+	Body   *CreateStreamJSONRequestBody
+}
+
+type CreateStreamResponseObject interface {
+	VisitCreateStreamResponse(w http.ResponseWriter) error
+}
+
+type CreateStream201JSONResponse Stream
+
+func (response CreateStream201JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateStream400JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response CreateStream401JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream402JSONResponse struct{ PaymentRequiredJSONResponse }
+
+func (response CreateStream402JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(402)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response CreateStream403JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateStream409JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response CreateStream413JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response CreateStream415JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateStream422JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response CreateStream429JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response CreateStream500JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response CreateStream502JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateStream503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response CreateStream503JSONResponse) VisitCreateStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamRequestObject struct {
+	Id StreamIdPath `json:"id"`
+}
+
+type GetStreamResponseObject interface {
+	VisitGetStreamResponse(w http.ResponseWriter) error
+}
+
+type GetStream200JSONResponse Stream
+
+func (response GetStream200JSONResponse) VisitGetStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStream401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response GetStream401JSONResponse) VisitGetStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStream403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response GetStream403JSONResponse) VisitGetStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStream404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetStream404JSONResponse) VisitGetStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStream429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetStream429JSONResponse) VisitGetStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStream500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetStream500JSONResponse) VisitGetStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStream502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response GetStream502JSONResponse) VisitGetStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStream503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetStream503JSONResponse) VisitGetStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndStreamRequestObject struct {
+	Id StreamIdPath `json:"id"`
+}
+
+type EndStreamResponseObject interface {
+	VisitEndStreamResponse(w http.ResponseWriter) error
+}
+
+type EndStream200JSONResponse Stream
+
+func (response EndStream200JSONResponse) VisitEndStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndStream400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response EndStream400JSONResponse) VisitEndStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndStream401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response EndStream401JSONResponse) VisitEndStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndStream403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response EndStream403JSONResponse) VisitEndStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndStream404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response EndStream404JSONResponse) VisitEndStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndStream429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response EndStream429JSONResponse) VisitEndStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndStream500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response EndStream500JSONResponse) VisitEndStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndStream502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response EndStream502JSONResponse) VisitEndStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndStream503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response EndStream503JSONResponse) VisitEndStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamResultsRequestObject struct {
+	Id     StreamIdPath `json:"id"`
+	Params StreamResultsParams
+}
+
+type StreamResultsResponseObject interface {
+	VisitStreamResultsResponse(w http.ResponseWriter) error
+}
+
+type StreamResults200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamResults200TexteventStreamResponse) VisitStreamResultsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamResults400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response StreamResults400JSONResponse) VisitStreamResultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamResults401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response StreamResults401JSONResponse) VisitStreamResultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamResults403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response StreamResults403JSONResponse) VisitStreamResultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamResults404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response StreamResults404JSONResponse) VisitStreamResultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamResults409JSONResponse struct{ ConflictJSONResponse }
+
+func (response StreamResults409JSONResponse) VisitStreamResultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamResults429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response StreamResults429JSONResponse) VisitStreamResultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamResults500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response StreamResults500JSONResponse) VisitStreamResultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamResults502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response StreamResults502JSONResponse) VisitStreamResultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamResults503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response StreamResults503JSONResponse) VisitStreamResultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamRecordingRequestObject struct {
+	Id StreamIdPath `json:"id"`
+}
+
+type GetStreamRecordingResponseObject interface {
+	VisitGetStreamRecordingResponse(w http.ResponseWriter) error
+}
+
+type GetStreamRecording200JSONResponse StreamRecording
+
+func (response GetStreamRecording200JSONResponse) VisitGetStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamRecording401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response GetStreamRecording401JSONResponse) VisitGetStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamRecording403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response GetStreamRecording403JSONResponse) VisitGetStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamRecording404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetStreamRecording404JSONResponse) VisitGetStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamRecording409JSONResponse struct{ ConflictJSONResponse }
+
+func (response GetStreamRecording409JSONResponse) VisitGetStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamRecording429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetStreamRecording429JSONResponse) VisitGetStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamRecording500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetStreamRecording500JSONResponse) VisitGetStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamRecording502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response GetStreamRecording502JSONResponse) VisitGetStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetStreamRecording503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetStreamRecording503JSONResponse) VisitGetStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SignalStreamRequestObject struct {
+	Id     StreamIdPath `json:"id"`
+	Params SignalStreamParams
+}
+
+type SignalStreamResponseObject interface {
+	VisitSignalStreamResponse(w http.ResponseWriter) error
+}
+
+type SignalStream101Response struct {
+}
+
+func (response SignalStream101Response) VisitSignalStreamResponse(w http.ResponseWriter) error {
+	w.WriteHeader(101)
+	return nil
+}
+
+type SignalStream400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response SignalStream400JSONResponse) VisitSignalStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SignalStream401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response SignalStream401JSONResponse) VisitSignalStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SignalStream403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response SignalStream403JSONResponse) VisitSignalStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SignalStream404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response SignalStream404JSONResponse) VisitSignalStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SignalStream429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response SignalStream429JSONResponse) VisitSignalStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SignalStream500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response SignalStream500JSONResponse) VisitSignalStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SignalStream502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response SignalStream502JSONResponse) VisitSignalStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SignalStream503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response SignalStream503JSONResponse) VisitSignalStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWHIPSessionRequestObject struct {
+	Id StreamIdPath `json:"id"`
+}
+
+type DeleteWHIPSessionResponseObject interface {
+	VisitDeleteWHIPSessionResponse(w http.ResponseWriter) error
+}
+
+type DeleteWHIPSession200Response struct {
+}
+
+func (response DeleteWHIPSession200Response) VisitDeleteWHIPSessionResponse(w http.ResponseWriter) error {
+	w.WriteHeader(200)
+	return nil
+}
+
+type DeleteWHIPSession400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteWHIPSession400JSONResponse) VisitDeleteWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWHIPSession401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response DeleteWHIPSession401JSONResponse) VisitDeleteWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWHIPSession403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response DeleteWHIPSession403JSONResponse) VisitDeleteWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWHIPSession404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteWHIPSession404JSONResponse) VisitDeleteWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWHIPSession409JSONResponse struct{ ConflictJSONResponse }
+
+func (response DeleteWHIPSession409JSONResponse) VisitDeleteWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWHIPSession429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response DeleteWHIPSession429JSONResponse) VisitDeleteWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWHIPSession500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response DeleteWHIPSession500JSONResponse) VisitDeleteWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWHIPSession502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response DeleteWHIPSession502JSONResponse) VisitDeleteWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWHIPSession503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response DeleteWHIPSession503JSONResponse) VisitDeleteWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSessionRequestObject struct {
+	Id   StreamIdPath `json:"id"`
+	Body io.Reader
+}
+
+type UpdateWHIPSessionResponseObject interface {
+	VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error
+}
+
+type UpdateWHIPSession200ApplicationtrickleIceSdpfragResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response UpdateWHIPSession200ApplicationtrickleIceSdpfragResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/trickle-ice-sdpfrag")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type UpdateWHIPSession204Response struct {
+}
+
+func (response UpdateWHIPSession204Response) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type UpdateWHIPSession400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpdateWHIPSession400JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response UpdateWHIPSession401JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response UpdateWHIPSession403JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response UpdateWHIPSession404JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpdateWHIPSession409JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession412JSONResponse struct{ PreconditionFailedJSONResponse }
+
+func (response UpdateWHIPSession412JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response UpdateWHIPSession413JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response UpdateWHIPSession415JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession428JSONResponse struct {
+	PreconditionRequiredJSONResponse
+}
+
+func (response UpdateWHIPSession428JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(428)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response UpdateWHIPSession429JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response UpdateWHIPSession500JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response UpdateWHIPSession502JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWHIPSession503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response UpdateWHIPSession503JSONResponse) VisitUpdateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWHIPSessionRequestObject struct {
+	Id   StreamIdPath `json:"id"`
+	Body io.Reader
+}
+
+type CreateWHIPSessionResponseObject interface {
+	VisitCreateWHIPSessionResponse(w http.ResponseWriter) error
+}
+
+type CreateWHIPSession201ApplicationsdpResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response CreateWHIPSession201ApplicationsdpResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/sdp")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(201)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type CreateWHIPSession400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateWHIPSession400JSONResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWHIPSession401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response CreateWHIPSession401JSONResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWHIPSession403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response CreateWHIPSession403JSONResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWHIPSession404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateWHIPSession404JSONResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWHIPSession409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateWHIPSession409JSONResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWHIPSession413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response CreateWHIPSession413JSONResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWHIPSession415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response CreateWHIPSession415JSONResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWHIPSession429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response CreateWHIPSession429JSONResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWHIPSession500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response CreateWHIPSession500JSONResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWHIPSession502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response CreateWHIPSession502JSONResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWHIPSession503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response CreateWHIPSession503JSONResponse) VisitCreateWHIPSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetTestFixtureRequestObject struct {
 }
 
@@ -15683,6 +17858,36 @@ type StrictServerInterface interface {
 	// GetQuerySchema JSON Schema of the compiled query
 	// (GET /v1/schemas/compiled-query.json)
 	GetQuerySchema(ctx context.Context, request GetQuerySchemaRequestObject) (GetQuerySchemaResponseObject, error)
+	// ListStreams List live streams
+	// (GET /v1/streams)
+	ListStreams(ctx context.Context, request ListStreamsRequestObject) (ListStreamsResponseObject, error)
+	// CreateStream Create a live stream
+	// (POST /v1/streams)
+	CreateStream(ctx context.Context, request CreateStreamRequestObject) (CreateStreamResponseObject, error)
+	// GetStream Read a live stream
+	// (GET /v1/streams/{id})
+	GetStream(ctx context.Context, request GetStreamRequestObject) (GetStreamResponseObject, error)
+	// EndStream End a live stream
+	// (POST /v1/streams/{id}/end)
+	EndStream(ctx context.Context, request EndStreamRequestObject) (EndStreamResponseObject, error)
+	// StreamResults Read the messages of a live stream
+	// (GET /v1/streams/{id}/events)
+	StreamResults(ctx context.Context, request StreamResultsRequestObject) (StreamResultsResponseObject, error)
+	// GetStreamRecording Get the recording of a live stream
+	// (GET /v1/streams/{id}/recording)
+	GetStreamRecording(ctx context.Context, request GetStreamRecordingRequestObject) (GetStreamRecordingResponseObject, error)
+	// SignalStream Signal over a WebSocket
+	// (GET /v1/streams/{id}/signal)
+	SignalStream(ctx context.Context, request SignalStreamRequestObject) (SignalStreamResponseObject, error)
+	// DeleteWHIPSession End a WHIP session
+	// (DELETE /v1/streams/{id}/whip)
+	DeleteWHIPSession(ctx context.Context, request DeleteWHIPSessionRequestObject) (DeleteWHIPSessionResponseObject, error)
+	// UpdateWHIPSession Send candidates over WHIP
+	// (PATCH /v1/streams/{id}/whip)
+	UpdateWHIPSession(ctx context.Context, request UpdateWHIPSessionRequestObject) (UpdateWHIPSessionResponseObject, error)
+	// CreateWHIPSession Send video over WHIP
+	// (POST /v1/streams/{id}/whip)
+	CreateWHIPSession(ctx context.Context, request CreateWHIPSessionRequestObject) (CreateWHIPSessionResponseObject, error)
 	// GetTestFixture A fixed video, question and answer for tests
 	// (GET /v1/test-fixture)
 	GetTestFixture(ctx context.Context, request GetTestFixtureRequestObject) (GetTestFixtureResponseObject, error)
@@ -16987,6 +19192,279 @@ func (sh *strictHandler) GetQuerySchema(w http.ResponseWriter, r *http.Request) 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetQuerySchemaResponseObject); ok {
 		if err := validResponse.VisitGetQuerySchemaResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListStreams operation middleware
+func (sh *strictHandler) ListStreams(w http.ResponseWriter, r *http.Request, params ListStreamsParams) {
+	var request ListStreamsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStreams(ctx, request.(ListStreamsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStreams")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListStreamsResponseObject); ok {
+		if err := validResponse.VisitListStreamsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateStream operation middleware
+func (sh *strictHandler) CreateStream(w http.ResponseWriter, r *http.Request, params CreateStreamParams) {
+	var request CreateStreamRequestObject
+
+	request.Params = params
+
+	var body CreateStreamJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateStream(ctx, request.(CreateStreamRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateStream")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateStreamResponseObject); ok {
+		if err := validResponse.VisitCreateStreamResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetStream operation middleware
+func (sh *strictHandler) GetStream(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	var request GetStreamRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetStream(ctx, request.(GetStreamRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetStream")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetStreamResponseObject); ok {
+		if err := validResponse.VisitGetStreamResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// EndStream operation middleware
+func (sh *strictHandler) EndStream(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	var request EndStreamRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.EndStream(ctx, request.(EndStreamRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndStream")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(EndStreamResponseObject); ok {
+		if err := validResponse.VisitEndStreamResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StreamResults operation middleware
+func (sh *strictHandler) StreamResults(w http.ResponseWriter, r *http.Request, id StreamIdPath, params StreamResultsParams) {
+	var request StreamResultsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamResults(ctx, request.(StreamResultsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamResults")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(StreamResultsResponseObject); ok {
+		if err := validResponse.VisitStreamResultsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetStreamRecording operation middleware
+func (sh *strictHandler) GetStreamRecording(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	var request GetStreamRecordingRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetStreamRecording(ctx, request.(GetStreamRecordingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetStreamRecording")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetStreamRecordingResponseObject); ok {
+		if err := validResponse.VisitGetStreamRecordingResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SignalStream operation middleware
+func (sh *strictHandler) SignalStream(w http.ResponseWriter, r *http.Request, id StreamIdPath, params SignalStreamParams) {
+	var request SignalStreamRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SignalStream(ctx, request.(SignalStreamRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SignalStream")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SignalStreamResponseObject); ok {
+		if err := validResponse.VisitSignalStreamResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteWHIPSession operation middleware
+func (sh *strictHandler) DeleteWHIPSession(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	var request DeleteWHIPSessionRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteWHIPSession(ctx, request.(DeleteWHIPSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteWHIPSession")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteWHIPSessionResponseObject); ok {
+		if err := validResponse.VisitDeleteWHIPSessionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateWHIPSession operation middleware
+func (sh *strictHandler) UpdateWHIPSession(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	var request UpdateWHIPSessionRequestObject
+
+	request.Id = id
+
+	request.Body = r.Body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateWHIPSession(ctx, request.(UpdateWHIPSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateWHIPSession")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(UpdateWHIPSessionResponseObject); ok {
+		if err := validResponse.VisitUpdateWHIPSessionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateWHIPSession operation middleware
+func (sh *strictHandler) CreateWHIPSession(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	var request CreateWHIPSessionRequestObject
+
+	request.Id = id
+
+	request.Body = r.Body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateWHIPSession(ctx, request.(CreateWHIPSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateWHIPSession")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateWHIPSessionResponseObject); ok {
+		if err := validResponse.VisitCreateWHIPSessionResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ const maxCredential = 8 << 10
 // Errors: invalid_api_key, key_revoked, key_expired, token_expired, account_restricted,
 // insufficient_scope, upstream_error.
 func (e *Edge) authenticate(x *Exchange, r *http.Request) error {
-	credential, given, err := bearer(r.Header)
+	credential, given, err := x.operation.bearer(r)
 	if err != nil {
 		return err
 	}
@@ -34,6 +35,9 @@ func (e *Edge) authenticate(x *Exchange, r *http.Request) error {
 	x.credential = credential
 	caller, err := e.callerOf(r.Context(), x, credential)
 	if err != nil {
+		return err
+	}
+	if err := e.checkOrigin(x, r); err != nil {
 		return err
 	}
 	x.Caller = caller
@@ -167,6 +171,40 @@ func bearer(h http.Header) (credential string, given bool, err error) {
 		return "", true, fault.New(fault.InvalidAPIKey, "Send one Authorization header of the form `Bearer <credential>`.")
 	}
 	return credential, true, nil
+}
+
+// bearer returns the credential of a request for the operation. That of a WebSocket may be the parameter
+// token, because a browser sends no headers with it. An API key is refused there: it must not be in a web page
+// or in a URL.
+func (op *operation) bearer(r *http.Request) (credential string, given bool, err error) {
+	credential, given, err = bearer(r.Header)
+	if !op.socket || err != nil {
+		return credential, given, err
+	}
+	if tokens := r.URL.Query()["token"]; !given && len(tokens) > 0 {
+		credential, given, err = bearer(http.Header{"Authorization": {"Bearer " + tokens[0]}})
+		if err != nil || len(tokens) > 1 {
+			return "", true, fault.New(fault.InvalidAPIKey, "Send one client token or session in `token`.").WithParam("token")
+		}
+	}
+	if account.LooksLikeKey(credential) {
+		return "", true, fault.New(fault.InvalidAPIKey, "A WebSocket does not accept an API key. Create a client token with POST /v1/client_tokens.").WithParam("token")
+	}
+	return credential, given, nil
+}
+
+// checkOrigin refuses a session on a WebSocket that a page of another origin opens: sessions are for the pages
+// of this service. A page of any origin may have a client token (docs/contract.md#auth-4). Error:
+// insufficient_scope.
+func (e *Edge) checkOrigin(x *Exchange, r *http.Request) error {
+	origin := r.Header.Get("Origin")
+	if !x.operation.socket || !looksLikeSession(x.credential) || origin == "" {
+		return nil
+	}
+	if own, err := url.Parse(e.PublicURL); err == nil && origin == own.Scheme+"://"+own.Host {
+		return nil
+	}
+	return fault.Newf(fault.InsufficientScope, "A session works only on pages of this service, not of %.200q. Use a client token.", origin)
 }
 
 // challenge sets WWW-Authenticate, which says why a credential was refused (RFC 6750,

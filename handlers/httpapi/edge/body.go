@@ -26,6 +26,12 @@ import (
 // maxBody is the largest JSON body in bytes.
 const maxBody = 1 << 20
 
+// textTypes are the media types of bodies that an operation reads by itself, and maxText is their largest
+// size in bytes.
+var textTypes = []string{"application/sdp", "application/trickle-ice-sdpfrag"}
+
+const maxText = 64 << 10
+
 const (
 	// maxViolations is the most violations in one error. The others are only counted.
 	maxViolations = 100
@@ -52,18 +58,22 @@ func (op *operation) receive(w http.ResponseWriter, r *http.Request) ([]byte, er
 		}
 		return nil, fault.New(fault.UnsupportedMediaType, "The content type must be application/json. Upload files to the presigned URL of a video.")
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	limit, wanted := int64(maxBody), "application/json"
+	if op.text != "" {
+		limit, wanted, isJSON = maxText, op.text, err == nil && mediaType == op.text
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case err != nil && !errors.As(err, &tooLarge):
 		return nil, incompleteBody(w, err)
-	case op.body == nil:
+	case op.body == nil && op.text == "":
 		// parseBody refuses a body that is not empty.
 		return raw, nil
 	case len(raw) > 0 && !isJSON:
-		return nil, fault.New(fault.UnsupportedMediaType, "The content type must be application/json.")
+		return nil, fault.Newf(fault.UnsupportedMediaType, "The content type must be %s.", wanted)
 	case errors.As(err, &tooLarge):
-		return nil, fault.Newf(fault.PayloadTooLarge, "The request body is larger than %d bytes.", maxBody)
+		return nil, fault.Newf(fault.PayloadTooLarge, "The request body is larger than %d bytes.", limit)
 	}
 	return raw, nil
 }
@@ -207,7 +217,7 @@ func (e *Edge) checkRules(op *operation, body map[string]any, v *verdict) {
 		checkCreateClientToken(body, v)
 	case "createWebhookEndpoint", "updateWebhookEndpoint":
 		e.checkTarget("url", body["url"], v)
-	case "createAnalysis":
+	case "createAnalysis", "createStream":
 		e.checkCreateAnalysis(body, v)
 	case "createAnalysisBatch":
 		e.checkCreateBatch(body, v)

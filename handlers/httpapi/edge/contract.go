@@ -49,6 +49,8 @@ type operation struct {
 	waits bool
 	// streams is true if the response is an event stream.
 	streams bool
+	// socket is true if the response is a WebSocket. Its credential may be in the query.
+	socket bool
 	// conditional is true if the response has an ETag and can be 304.
 	conditional bool
 	// parameters are the parameters in the query and the headers.
@@ -61,6 +63,8 @@ type operation struct {
 	bodyOptional bool
 	// patches is true if a null in the body removes a value instead of being absent.
 	patches bool
+	// text is the media type of a body that is neither JSON nor a form, or empty.
+	text string
 	// form is true if the body is the form of a page.
 	form bool
 }
@@ -147,6 +151,7 @@ func readOperation(compiler *jsonschema.Compiler, document map[string]any, path,
 		op.scope = ""
 	}
 	op.secretPath, _ = described["x-secret-path"].(bool)
+	op.socket, _ = described["x-socket"].(bool)
 	op.secretResponse, _ = described["x-secret-response"].(bool)
 	named, _ := described["x-rate"].(string)
 	var err error
@@ -177,6 +182,12 @@ func (op *operation) readBody(compiler *jsonschema.Compiler, at string, describe
 	required, _ := body["required"].(bool)
 	op.bodyOptional = !required
 	content, _ := body["content"].(map[string]any)
+	for _, text := range textTypes {
+		if content[text] != nil {
+			op.text = text
+			return nil
+		}
+	}
 	media := "application~1json"
 	if _, isJSON := content["application/json"]; !isJSON {
 		op.form, media = true, "application~1x-www-form-urlencoded"

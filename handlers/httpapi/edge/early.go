@@ -50,7 +50,7 @@ type counting struct{ done chan *counted }
 // countEarly starts to count a request whose key is known, so that it waits for the database once instead of
 // twice. A create waits in line before it is counted.
 func (e *Edge) countEarly(r *http.Request, op *operation) *counting {
-	credential, given, err := bearer(r.Header)
+	credential, given, err := op.bearer(r)
 	if !given || err != nil || op.public || op.creates || op.rate == parse || op.rate == exempt {
 		return nil
 	}

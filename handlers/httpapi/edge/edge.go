@@ -138,7 +138,7 @@ func (e *Edge) refuseRoute(x *Exchange, r *http.Request, allowed []string) error
 }
 
 func (e *Edge) deadline(ctx context.Context, op *operation) (context.Context, context.CancelFunc) {
-	if op.streams {
+	if op.streams || op.socket {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, e.longest(op))
@@ -194,7 +194,7 @@ func (e *Edge) identify(x *Exchange, r *http.Request) (authErr, err error) {
 	if x.operation.public {
 		return nil, nil
 	}
-	credential, _, _ := bearer(r.Header) // authenticate returns the error
+	credential, _, _ := x.operation.bearer(r) // authenticate returns the error
 	early := x.operation.creates && looksLive(credential)
 	if early {
 		if err := e.stillSpent(x, r, credential); err != nil {
@@ -230,6 +230,13 @@ func (e *Edge) check(x *Exchange, r *http.Request) (bool, error) {
 	raw, err := x.body(r)
 	if err != nil {
 		return false, err
+	}
+	if op.text != "" {
+		if len(raw) == 0 {
+			v.add("", fault.Required, "A body is required.")
+		}
+		setBody(r, raw)
+		return false, errors.Join(v.err(), e.checkBinding(x, r, nil))
 	}
 	value, given := op.parseBody(raw, v)
 	if err := e.checkBinding(x, r, value); err != nil {

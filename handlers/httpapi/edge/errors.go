@@ -49,7 +49,12 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		x.code = f.Code
 	}
 	challenge(w.Header(), x, f)
-	writeEnvelope(w, entry.Status, f, x.RequestID)
+	status := entry.Status
+	var other interface{ HTTPStatus() int } // a status of HTTP that no code has, such as 412
+	if errors.As(err, &other) {
+		status = other.HTTPStatus()
+	}
+	writeEnvelope(w, status, f, x.RequestID)
 }
 
 // aborted returns the fault of a request that was canceled before its response. If the

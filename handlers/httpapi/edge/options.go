@@ -75,6 +75,8 @@ type Options struct {
 	// KeyUsed is called with every key that passed authentication. It must not block. It may
 	// be nil.
 	KeyUsed func(k account.Key, requestID string)
+	// PublicURL is the address of the service. A session on a WebSocket works on its pages only.
+	PublicURL string
 	// Sessions verifies first-party sessions. If it is nil, none are accepted.
 	Sessions *Sessions
 	// Deprecations must contain DeprecatedLegacyKeys and DeprecatedModelAliases.

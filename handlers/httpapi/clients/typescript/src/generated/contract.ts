@@ -1030,6 +1030,208 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/streams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List live streams
+         * @description Newest first.
+         */
+        get: operations["listStreams"];
+        put?: never;
+        /**
+         * Create a live stream
+         * @description Send either `prompt` or `query`. The stream is `ready`, or `queued` until a slot is free. Join it over the WebSocket of
+         *     `signaling`, or over WHIP. Live seconds are billed at the end. A stream needs a positive balance, and an account has one
+         *     stream that has not ended (409 `stream_already_active`).
+         *
+         *     Codes with status 400 besides `validation_failed`: `prompt_empty`, `prompt_too_long`, `query_invalid` (with
+         *     `param`), `model_not_found`, `model_deprecated`. A stream of a test key takes real video and answers with canned
+         *     results, without the engine and without credits.
+         */
+        post: operations["createStream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/streams/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a live stream
+         * @description A stream that has ended has `usage`, `duration_s` and `results_summary`.
+         */
+        get: operations["getStream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/streams/{id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a live stream
+         * @description Settles the reserved credits for the live seconds, or releases them all if the stream was never live. A stream that has
+         *     ended is returned unchanged. No body is needed.
+         */
+        post: operations["endStream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/streams/{id}/recording": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the recording of a live stream
+         * @description 404 if the stream was created without `recording`. 409 `resource_conflict` while the stream is active, when the capture
+         *     failed, or when nothing was stored.
+         */
+        get: operations["getStreamRecording"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/streams/{id}/signal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Signal over a WebSocket
+         * @description The WebSocket of the stream. Messages are JSON objects with `type`. The client sends `join` first, then `offer`, `ice`,
+         *     `update_prompt`, `end` and `ping`. Credentials are client tokens and sessions, in `token` because a browser cannot send
+         *     headers with a WebSocket; an API key is refused.
+         */
+        get: operations["signalStream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/streams/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the messages of a live stream
+         * @description Server-sent events with the messages of the socket: the event is the `type`, the data is the message. The id of a result
+         *     is its `seq`; a client that reconnects with `Last-Event-ID` gets the results after it, as far as they are kept. The end
+         *     of the stream is the last event.
+         */
+        get: operations["streamResults"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/streams/{id}/whip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send video over WHIP
+         * @description The WHIP endpoint of the stream (RFC 9725), for encoders. The response is the SDP answer. `Location` is the resource of
+         *     the session, and `Link` lists the ICE servers. Read the results with `GET /v1/streams/{id}/events`. A stream that is
+         *     still queued gets 409 `resource_conflict`.
+         */
+        post: operations["createWHIPSession"];
+        /**
+         * End a WHIP session
+         * @description Ends the stream.
+         */
+        delete: operations["deleteWHIPSession"];
+        options?: never;
+        head?: never;
+        /**
+         * Send candidates over WHIP
+         * @description Candidates, or a restart of ICE, as a fragment of SDP (RFC 8840). With `If-Match`, the ETag must be that of the latest answer.
+         */
+        patch: operations["updateWHIPSession"];
+        trace?: never;
+    };
     "/v1/parse": {
         parameters: {
             query?: never;
@@ -2492,6 +2694,12 @@ export interface components {
             /** Format: date-time */
             ended_at: string | null;
         };
+        StreamList: {
+            /** @enum {string} */
+            object: "list";
+            data: components["schemas"]["Stream"][];
+            has_more: boolean;
+        };
         Signaling: {
             /**
              * Format: uri
@@ -2573,6 +2781,15 @@ export interface components {
             content_type: "video/h264";
             /** @enum {string} */
             container: "h264-annex-b";
+            /** @description The duration of the recorded parts. H.264 in Annex-B format has no times. */
+            duration_s: number;
+            /** @description Frames per second on average, for `ffmpeg -framerate`. */
+            frame_rate: number | null;
+            /**
+             * Format: uri
+             * @description The same pictures as MP4, with their true times. Valid as long as `url`.
+             */
+            mp4_url: string;
         };
         /** @enum {string} */
         EventType: "video.ready" | "video.failed" | "analysis.completed" | "analysis.failed" | "analysis.canceled" | "stream.ended";
@@ -3253,7 +3470,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `resource_conflict`, `idempotency_key_reused`, `idempotency_unavailable`, `analysis_not_cancelable`, `rerun_not_eligible` or `forge_account_already_used`. */
+        /** @description `resource_conflict`, `idempotency_key_reused`, `idempotency_unavailable`, `analysis_not_cancelable`, `rerun_not_eligible`, `stream_already_active` or `forge_account_already_used`. */
         Conflict: {
             headers: {
                 /**
@@ -3574,6 +3791,66 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description `resource_conflict`: the ETag in `If-Match` is not that of the latest answer. */
+        PreconditionFailed: {
+            headers: {
+                /**
+                 * @description The id of this request in the logs of the service.
+                 * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                 */
+                "X-Request-Id"?: string;
+                /**
+                 * @description The number of requests of this kind that are allowed per minute.
+                 * @example 600
+                 */
+                "X-RateLimit-Limit"?: number;
+                /**
+                 * @description The number of requests that are left.
+                 * @example 598
+                 */
+                "X-RateLimit-Remaining"?: number;
+                /**
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @example 1795219260
+                 */
+                "X-RateLimit-Reset"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `validation_failed`: the request needs `If-Match`. */
+        PreconditionRequired: {
+            headers: {
+                /**
+                 * @description The id of this request in the logs of the service.
+                 * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                 */
+                "X-Request-Id"?: string;
+                /**
+                 * @description The number of requests of this kind that are allowed per minute.
+                 * @example 600
+                 */
+                "X-RateLimit-Limit"?: number;
+                /**
+                 * @description The number of requests that are left.
+                 * @example 598
+                 */
+                "X-RateLimit-Remaining"?: number;
+                /**
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @example 1795219260
+                 */
+                "X-RateLimit-Reset"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The resource has not changed since the response with this `ETag`. */
         NotModified: {
             headers: {
@@ -3703,6 +3980,11 @@ export interface components {
          * @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B
          */
         AnalysisIdPath: string;
+        /**
+         * @description The id of a live stream. A malformed id reads as unknown.
+         * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+         */
+        StreamIdPath: string;
         /**
          * @description The id of a webhook endpoint. A malformed id reads as unknown.
          * @example we_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
@@ -6667,6 +6949,610 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listStreams: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items of a page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The id of the last item of the previous page. Cannot be given together with `ending_before`. */
+                starting_after?: string;
+                /** @description The id of the first item of the next page. Cannot be given together with `starting_after`. */
+                ending_before?: string;
+                /** @description Only streams with this status. */
+                status?: components["schemas"]["StreamStatus"];
+                /** @description Only resources that were created at or after this time. */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /** @description Only resources that were created at or before this time. */
+                created_before?: components["parameters"]["CreatedBefore"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of streams. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createStream: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
+                 * @example 7f3a0c1e-ask-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "prompt": "Is there a dog?"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateStreamRequest"];
+            };
+        };
+        responses: {
+            /** @description The stream. */
+            201: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stream"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            402: components["responses"]["PaymentRequired"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getStream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stream"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endStream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream, which has ended. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stream"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getStreamRecording: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The recording, with signed URLs. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamRecording"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    signalStream: {
+        parameters: {
+            query?: {
+                /** @description A client token or a session, unless the Authorization header has it. */
+                token?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The WebSocket is open. */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    streamResults: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the last received event. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The messages. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createWHIPSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/sdp": string;
+            };
+        };
+        responses: {
+            /** @description The SDP answer. */
+            201: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/sdp": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteWHIPSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream has ended. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateWHIPSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/trickle-ice-sdpfrag": string;
+            };
+        };
+        responses: {
+            /** @description The fragment that answers a restart of ICE. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/trickle-ice-sdpfrag": string;
+                };
+            };
+            /** @description The candidates were added. */
+            204: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            428: components["responses"]["PreconditionRequired"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["BadGateway"];

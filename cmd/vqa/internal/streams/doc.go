@@ -1,0 +1,24 @@
+// Package streams gives the slots of this node to live streams and joins the commands, the read model and the
+// media of package streaming.
+//
+// # Owners
+//
+// A node with a free slot takes the stream that waits longest, and owns it until its end. The owner is an
+// incarnation of a node (eventstore/node). Each second a node looks for:
+//
+//	queued, a slot is free        it takes the stream
+//	ready, the owner is dead      a node with a free slot takes the stream
+//	live, the owner is dead       the stream ends as error, billed up to its last heartbeat
+//	own, ended by another node    the session is told
+//
+// When the lease of this node is over, its sessions stop at once, because another node may end their streams.
+// The next lease begins without sessions.
+//
+// # Requests on another node
+//
+// A socket, a WHIP request or an end that reaches a node which does not own the stream is passed on to the
+// owner, at the address that it announced. Without an answer of the owner, an end is recorded up to the last
+// heartbeat.
+//
+// It may import what the program imports. Only this package knows both handlers and streaming.
+package streams

@@ -1,0 +1,289 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+	"vqa/domain/stream"
+	"vqa/eventstore"
+	"vqa/eventstore/fold"
+	"vqa/gpu"
+	"vqa/handlers/command"
+	"vqa/projections/resources"
+	"vqa/streaming/decode"
+	"vqa/streaming/live"
+	"vqa/streaming/peer"
+	"vqa/streaming/signal"
+)
+
+// Presence is the lease of this node, and the leases of the others.
+type Presence interface {
+	Lease(ctx context.Context) (eventstore.Lease, error)
+	Alive(ctx context.Context) (func(node string) bool, error)
+	Address(ctx context.Context, incarnation string) (string, error)
+}
+
+// Options of a Node.
+type Options struct {
+	Commands *command.Service
+	Read     *resources.Reader
+	Presence Presence
+	// Slots is the number of streams that this node runs at once.
+	Slots  int
+	Media  *peer.Server
+	FFmpeg decode.FFmpeg
+	Engine gpu.Engine
+	// External are the STUN and TURN servers of the configuration.
+	External     []peer.ICEServer
+	Calibrations answer.Calibrations
+	Windows      stream.Windows
+	Grace        time.Duration
+	// MaxSession is the longest session, for the life of credentials.
+	MaxSession time.Duration
+	// Record opens the recorder of a stream. It is nil when nothing is recorded.
+	Record func(s stream.State, stored func(stream.Part)) (live.Recorder, error)
+	// Client sends requests to other nodes.
+	Client *http.Client
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// Node runs the live streams of this node. It is safe for concurrent use.
+type Node struct {
+	Options
+	signal *signal.Server
+	// filling is held by one Fill at a time.
+	filling sync.Mutex
+
+	// forgetting counts the sessions whose end is awaited.
+	forgetting sync.WaitGroup
+
+	mu sync.Mutex
+	// term is the present lease with its sessions, or nil.
+	term *term
+}
+
+// term is the time of one lease.
+type term struct {
+	lease eventstore.Lease
+	// ctx has the lease.
+	ctx  context.Context
+	host *live.Host
+
+	mu   sync.Mutex
+	runs map[string]command.StreamRun
+}
+
+// New returns a node. Run starts it, and the caller must call Close.
+func New(o Options) *Node {
+	n := &Node{Options: o}
+	n.signal = signal.New(signal.Options{Streams: places{n}, Client: o.Client, Now: o.Now, Logger: o.Log})
+	return n
+}
+
+const (
+	// lookEvery is the time between two looks for streams that wait or lost their owner.
+	lookEvery = time.Second
+	// windDown bounds the wait for sessions to record their ends.
+	windDown = 5 * time.Second
+	// readTimeout bounds a read of the streams.
+	readTimeout = 5 * time.Second
+)
+
+// Run takes streams during each lease of this node, until ctx ends. Then it ends the sessions.
+func (n *Node) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		lease, err := n.Presence.Lease(ctx)
+		if err != nil {
+			return
+		}
+		n.serve(ctx, lease)
+	}
+}
+
+// serve takes streams until the lease is over or ctx ends.
+func (n *Node) serve(ctx context.Context, lease eventstore.Lease) {
+	working, cancel := eventstore.WithLease(context.WithoutCancel(ctx), lease)
+	defer cancel()
+	t := &term{lease: lease, ctx: working, runs: map[string]command.StreamRun{}}
+	t.host = live.NewHost(n.host(t))
+	n.setTerm(t)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for over := false; !over; {
+		n.look(working, t)
+		select {
+		case <-look.C:
+		case <-lease.Context().Done():
+			over = true
+		case <-ctx.Done():
+			over = true
+		}
+	}
+	n.setTerm(nil)
+	limit := windDown
+	if lease.Check() != nil {
+		limit = 0 // nothing can be recorded any more
+	}
+	closing, end := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer end()
+	if err := t.host.Close(closing); err != nil {
+		n.Log.WarnContext(ctx, "live streams were cut off; another node ends them", "error", err)
+	}
+	n.forgetting.Wait()
+}
+
+func (n *Node) setTerm(t *term) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.term = t
+}
+
+func (n *Node) current() *term {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.term
+}
+
+// Close closes the connections of clients. The streams end with Run.
+func (n *Node) Close(ctx context.Context) error { return n.signal.Close(ctx) }
+
+// Fill gives free slots of this node to the streams that wait longest.
+func (n *Node) Fill(ctx context.Context) {
+	if t := n.current(); t != nil {
+		n.look(ctx, t)
+	}
+}
+
+// look finds the streams that this node must take or end. Errors are logged: the next look repeats it.
+func (n *Node) look(ctx context.Context, t *term) {
+	n.filling.Lock()
+	defer n.filling.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	if err := n.settle(ctx, t); err != nil && ctx.Err() == nil && t.lease.Check() == nil {
+		n.Log.WarnContext(ctx, "cannot look for live streams; trying again", "error", err)
+	}
+}
+
+func (n *Node) settle(ctx context.Context, t *term) error {
+	active, err := n.Read.ActiveStreams(ctx)
+	if err != nil {
+		return err
+	}
+	if err := n.observe(ctx, t, active); err != nil {
+		return err
+	}
+	own, foreign := 0, false
+	for _, st := range active {
+		if st.Node == t.lease.Incarnation() {
+			own++
+		} else if st.Node != "" {
+			foreign = true
+		}
+	}
+	alive := func(string) bool { return true }
+	if foreign {
+		if alive, err = n.Presence.Alive(ctx); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, st := range active {
+		dead := st.Node != "" && st.Node != t.lease.Incarnation() && !alive(st.Node)
+		switch {
+		case st.Status == stream.Live && dead:
+			errs = append(errs, n.endLost(ctx, st))
+		case own < n.Slots && (st.Status == stream.Queued || st.Status == stream.Ready && dead):
+			taken, err := n.take(ctx, t, st)
+			if errs = append(errs, err); taken {
+				own++
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// observe tells the sessions of this node which of their streams have ended.
+func (n *Node) observe(ctx context.Context, t *term, active []stream.State) error {
+	open := make(map[string]stream.State, len(active))
+	for _, st := range active {
+		open[st.ID] = st
+	}
+	for _, s := range t.host.Sessions() {
+		st, found := open[s.ID()]
+		if !found {
+			var err error
+			if st, err = n.Read.StreamByID(ctx, s.ID()); err != nil {
+				return err
+			}
+		}
+		s.Observe(st)
+	}
+	return nil
+}
+
+// take makes this node the owner of a stream. It returns false when another node was first.
+func (n *Node) take(ctx context.Context, t *term, st stream.State) (bool, error) {
+	cause, err := n.Commands.CauseOf(ctx, fold.Stream.Stream(st.ID))
+	if err != nil {
+		return false, err
+	}
+	run := command.StreamRun{AccountID: st.AccountID, StreamID: st.ID, Actor: "live", Cause: cause}
+	granted, err := n.Commands.GrantStream(ctx, run, t.lease.Incarnation(), st.Node)
+	if command.IsStale(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	t.mu.Lock()
+	t.runs[st.ID] = run
+	t.mu.Unlock()
+	s, err := t.host.Open(granted)
+	if err != nil {
+		return true, fmt.Errorf("open stream %s: %w", st.ID, err)
+	}
+	n.forgetting.Go(func() { n.forget(t, s) })
+	return true, nil
+}
+
+// forget removes what belongs to a session when it has ended, and gives its slot to the next stream.
+func (n *Node) forget(t *term, s *live.Session) {
+	<-s.Done()
+	t.mu.Lock()
+	delete(t.runs, s.ID())
+	t.mu.Unlock()
+	if n.current() == t {
+		n.look(t.ctx, t)
+	}
+}
+
+// endLost ends a live stream whose owner died.
+func (n *Node) endLost(ctx context.Context, st stream.State) error {
+	cause, err := n.Commands.CauseOf(ctx, fold.Stream.Stream(st.ID))
+	if err != nil {
+		return err
+	}
+	run := command.StreamRun{AccountID: st.AccountID, StreamID: st.ID, Actor: "sweep", Cause: cause}
+	_, _, err = n.Commands.ChangeStream(ctx, run, stream.End{
+		Reason: stream.Failed, Detail: fmt.Sprintf("The node %s that ran the stream was lost.", st.Node),
+	})
+	if command.IsStale(err) {
+		return nil
+	}
+	return err
+}
+
+// compile compiles the prompt of an update.
+func (n *Node) compile(ctx context.Context, prompt string) (query.Query, stream.ParseMode, error) {
+	q, mode, err := n.Commands.Parse(ctx, prompt)
+	return q, stream.ParseMode(mode), err
+}

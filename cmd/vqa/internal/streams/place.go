@@ -1,0 +1,97 @@
+package streams
+
+import (
+	"context"
+	"time"
+
+	"vqa/domain/stream"
+	"vqa/handlers/command"
+	"vqa/projections/resources"
+	"vqa/streaming/live"
+	"vqa/streaming/message"
+	"vqa/streaming/peer"
+	"vqa/streaming/signal"
+)
+
+// places says where streams are.
+type places struct{ node *Node }
+
+// Place implements signal.Streams.
+func (p places) Place(ctx context.Context, streamID string) (signal.Place, error) {
+	st, err := p.node.Read.StreamByID(ctx, streamID)
+	if err != nil {
+		return signal.Place{}, err
+	}
+	switch st.Status {
+	case stream.EndedStatus:
+		return signal.Place{Ended: st.Reason}, nil
+	case stream.Queued:
+		return p.queued(ctx, st)
+	}
+	t := p.node.current()
+	if t == nil || t.lease.Incarnation() != st.Node {
+		address, err := p.node.Presence.Address(ctx, st.Node)
+		return signal.Place{Node: address}, err
+	}
+	s, running := t.host.Session(streamID)
+	if !running {
+		return signal.Place{}, nil // it is being opened, or it has just ended
+	}
+	ready := message.Ready{
+		ICEServers: []message.ICEServer{},
+		Limits:     message.Limits{MaxSessionS: st.MaxSessionSeconds, WarnAtRemainingS: st.WarnAtSeconds},
+	}
+	for _, server := range p.node.iceServers(st) {
+		ready.ICEServers = append(ready.ICEServers, message.ICEServer(server))
+	}
+	return signal.Place{Session: session{s}, Ready: ready}, nil
+}
+
+func (p places) queued(ctx context.Context, st stream.State) (signal.Place, error) {
+	place, err := p.node.Read.Stream(ctx, resources.Tenant{AccountID: st.AccountID, Livemode: st.Livemode}, st.ID)
+	if err != nil || place.QueuePosition == nil {
+		return signal.Place{}, err // it got its slot in between
+	}
+	return signal.Place{Queued: &message.Queued{Position: *place.QueuePosition, EstimatedStartS: place.EstimatedStartS}}, nil
+}
+
+// End implements signal.Streams.
+func (p places) End(ctx context.Context, streamID string) error {
+	st, err := p.node.Read.StreamByID(ctx, streamID)
+	if err != nil {
+		return err
+	}
+	run := command.StreamRun{AccountID: st.AccountID, StreamID: st.ID, Actor: "live"}
+	_, _, err = p.node.Commands.ChangeStream(ctx, run, stream.End{})
+	return err
+}
+
+// credentialMargin is how much longer than the longest session the credentials of the relay work.
+const credentialMargin = time.Hour
+
+// iceServers returns the servers for the client of a stream with an owner. The credentials of a relay work with its
+// own node only.
+func (n *Node) iceServers(st stream.State) []peer.ICEServer {
+	if t := n.current(); t == nil || t.lease.Incarnation() != st.Node {
+		return n.External
+	}
+	return n.Media.ICEServers(st.ID, n.MaxSession+credentialMargin)
+}
+
+// session is a session as a connection sees it.
+type session struct{ *live.Session }
+
+// AddCandidate implements signal.Session.
+func (s session) AddCandidate(c message.Candidate) error {
+	return s.Session.AddCandidate(peer.Candidate(c))
+}
+
+// Report implements signal.Session.
+func (s session) Report(errors ...message.ICEError) {
+	for _, e := range errors {
+		s.Session.Report(peer.ClientError(e))
+	}
+}
+
+// Subscribe implements signal.Session.
+func (s session) Subscribe(after int64) signal.Subscription { return s.Session.Subscribe(after) }

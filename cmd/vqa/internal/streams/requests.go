@@ -1,0 +1,108 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"vqa/domain/fault"
+	"vqa/domain/stream"
+	"vqa/handlers/httpapi"
+)
+
+var _ httpapi.LiveStreams = (*Node)(nil)
+
+// Socket implements httpapi.LiveStreams.
+func (n *Node) Socket(w http.ResponseWriter, r *http.Request, streamID string) error {
+	return n.signal.Socket(w, r, streamID)
+}
+
+// WHIP implements httpapi.LiveStreams.
+func (n *Node) WHIP(w http.ResponseWriter, r *http.Request, streamID string) error {
+	return n.signal.WHIP(w, r, streamID)
+}
+
+// Events implements httpapi.LiveStreams.
+func (n *Node) Events(w http.ResponseWriter, r *http.Request, streamID string) error {
+	return n.signal.Events(w, r, streamID)
+}
+
+// ICEServers implements httpapi.LiveStreams.
+func (n *Node) ICEServers(_ context.Context, st stream.State) []httpapi.ICEServer {
+	if st.Node == "" {
+		return nil
+	}
+	servers := []httpapi.ICEServer{}
+	for _, s := range n.iceServers(st) {
+		servers = append(servers, httpapi.ICEServer(s))
+	}
+	return servers
+}
+
+const (
+	// endTimeout bounds an end at the owner. Then the end is recorded up to the last heartbeat.
+	endTimeout = 5 * time.Second
+	// passedOn is the header of a request that another node has passed on.
+	passedOn = "Vqa-Passed-On"
+)
+
+// End implements httpapi.LiveStreams.
+func (n *Node) End(r *http.Request, st stream.State) (done bool, err error) {
+	if st.Status != stream.Live && st.Status != stream.Ready {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), endTimeout)
+	defer cancel()
+	if t := n.current(); t != nil && t.lease.Incarnation() == st.Node {
+		s, running := t.host.Session(st.ID)
+		if !running {
+			return false, nil
+		}
+		if err := s.End(ctx); err != nil {
+			return false, fmt.Errorf("end stream %s: %w", st.ID, err)
+		}
+		return true, nil
+	}
+	if r.Header.Get(passedOn) != "" {
+		return false, nil
+	}
+	if err := n.endAtOwner(ctx, r, st); err != nil {
+		n.Log.WarnContext(ctx, "cannot end a stream at its node; it is ended up to its last heartbeat", "stream_id", st.ID, "node", st.Node, "error", err)
+		return false, nil
+	}
+	return true, nil
+}
+
+// endAtOwner sends the request of the client to the owner.
+func (n *Node) endAtOwner(ctx context.Context, r *http.Request, st stream.State) error {
+	address, err := n.Presence.Address(ctx, st.Node)
+	if err != nil {
+		return err
+	}
+	if address == "" {
+		return fmt.Errorf("node %s has announced no address", st.Node)
+	}
+	passed, err := http.NewRequestWithContext(ctx, http.MethodPost, address+r.URL.Path, nil)
+	if err != nil {
+		return err
+	}
+	passed.Header.Set("Authorization", r.Header.Get("Authorization"))
+	passed.Header.Set(passedOn, "1")
+	response, err := n.Client.Do(passed)
+	if err != nil {
+		return err
+	}
+	if err := response.Body.Close(); err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the node answered with status %d", response.StatusCode)
+	}
+	return nil
+}
+
+// Recording implements httpapi.LiveStreams.
+func (n *Node) Recording(_ context.Context, st stream.State) (httpapi.Recording, error) {
+	return httpapi.Recording{}, fault.Newf(fault.ResourceConflict, "The recording of %s is not stored yet.", st.ID)
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"vqa/cmd/vqa/internal/streams"
+	"vqa/domain/stream"
+	"vqa/streaming/peer"
+)
+
+// disconnectTimeout bounds the close of the sockets of clients.
+const disconnectTimeout = 2 * time.Second
+
+// streamWindows returns the times that a stream waits for its client.
+func (c config) streamWindows() stream.Windows {
+	return stream.Windows{Join: c.StreamJoinTimeout, ICE: c.StreamICETimeout, FirstFrame: c.StreamFirstFrame}
+}
+
+// openStreams opens the ports of live streams.
+func (s *server) openStreams(c config, key []byte) error {
+	options, err := c.mediaOptions(derivedKey(key, "credentials of the relay"))
+	if err != nil {
+		return err
+	}
+	if s.media, err = peer.Listen(options); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.media.Close)
+	s.streams = streams.New(streams.Options{
+		Commands: s.commands, Read: s.resources, Presence: s.presence, Slots: c.StreamSlots, Media: s.media,
+		FFmpeg: s.ffmpeg, Engine: s.engine, External: options.ICEServers, Calibrations: s.calibrations,
+		Windows: c.streamWindows(), Grace: c.StreamGrace, MaxSession: time.Duration(c.StreamMaxSession) * time.Second,
+		// Other nodes have the addresses that they announced, which may be internal ones.
+		Client: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()},
+		Now:    s.clock.Now, Log: s.log,
+	})
+	return nil
+}
+
+// disconnectStreams closes the connections of clients. Sessions end later, with the other work.
+func (s *server) disconnectStreams() error {
+	ctx, cancel := context.WithTimeout(context.Background(), disconnectTimeout)
+	defer cancel()
+	return s.streams.Close(ctx)
+}

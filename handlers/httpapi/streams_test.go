@@ -1,0 +1,293 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/fault"
+	"vqa/domain/stream"
+	"vqa/handlers/command"
+	"vqa/handlers/httpapi"
+	"vqa/projections/resources"
+)
+
+// liveNode is the live part of streams without media: it grants slots and says what reached it.
+type liveNode struct {
+	service *command.Service
+	read    *resources.Reader
+	slots   atomic.Int64
+	// refused is the error of every request of a client, or nil.
+	refused error
+}
+
+var streamWindows = stream.Windows{Join: time.Minute, ICE: 30 * time.Second, FirstFrame: 15 * time.Second}
+
+func (n *liveNode) Fill(ctx context.Context) {
+	active, err := n.read.ActiveStreams(ctx)
+	for _, st := range active {
+		if err == nil && st.Status == stream.Queued && n.slots.Add(-1) >= 0 {
+			_, err = n.service.GrantStream(ctx, runOf(st), "here", "")
+		}
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+func runOf(st stream.State) command.StreamRun {
+	return command.StreamRun{AccountID: st.AccountID, StreamID: st.ID, Actor: "live"}
+}
+
+func (n *liveNode) End(*http.Request, stream.State) (bool, error) { return false, nil }
+
+func (n *liveNode) ICEServers(_ context.Context, st stream.State) []httpapi.ICEServer {
+	if st.Node == "" {
+		return nil
+	}
+	name, secret := "user", "secret"
+	return []httpapi.ICEServer{{URLs: []string{"stun:stun.example"}}, {URLs: []string{"turn:turn.example"}, Username: &name, Credential: &secret}}
+}
+
+func (n *liveNode) Recording(_ context.Context, st stream.State) (httpapi.Recording, error) {
+	return httpapi.Recording{Key: "recordings/" + st.ID + "/video.h264", MP4Key: "recordings/" + st.ID + "/video.mp4", DurationMillis: 2000, Frames: 50}, n.refused
+}
+
+func (n *liveNode) answer(w http.ResponseWriter, r *http.Request, what string) error {
+	if n.refused != nil {
+		return n.refused
+	}
+	body, err := io.ReadAll(r.Body)
+	kind, status := "application/sdp", http.StatusCreated
+	switch r.Method {
+	case http.MethodGet:
+		kind, status = "text/event-stream", http.StatusOK
+	case http.MethodPatch:
+		kind, status = "application/trickle-ice-sdpfrag", http.StatusOK
+	case http.MethodDelete:
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	w.Header().Set("Content-Type", kind)
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, what+" "+string(body))
+	return err
+}
+
+// Socket refuses each request that reaches it, because it speaks no WebSocket.
+func (n *liveNode) Socket(_ http.ResponseWriter, _ *http.Request, id string) error {
+	return fault.New(fault.ConcurrencyLimitExceeded, "socket of "+id)
+}
+
+func (n *liveNode) WHIP(w http.ResponseWriter, r *http.Request, id string) error {
+	return n.answer(w, r, "whip "+id)
+}
+
+func (n *liveNode) Events(w http.ResponseWriter, r *http.Request, id string) error {
+	return n.answer(w, r, "events "+id)
+}
+
+// withSlots lets the node of a world run so many streams.
+func withSlots(slots int64) func(*httpapi.Options) {
+	return func(o *httpapi.Options) { o.Live.(*liveNode).slots.Store(slots) }
+}
+
+const watch = `{"prompt": "Is there a dog?", "metadata": {"camera": "1"}, "webhook": {"url": "https://example.com/hook"}}`
+
+func TestStreamLife(t *testing.T) {
+	t.Parallel()
+	w := open(t, withSlots(1))
+	c := w.customer(100)
+	created := c.do(http.MethodPost, "/v1/streams", watch)
+	require.Equal(t, http.StatusCreated, created.StatusCode, string(created.raw))
+	id := created.at("id").(string)
+	require.Equal(t, "ready", created.at("status"))
+	require.Equal(t, "ws"+strings.TrimPrefix(w.url, "http")+"/v1/streams/"+id+"/signal", created.at("signaling.url"))
+	require.Equal(t, "dog", created.at("query.subjects.0.term"))
+	require.Equal(t, map[string]any{"max_session_s": 3600.0, "warn_at_remaining_s": 60.0}, created.at("limits"))
+	require.Equal(t, "secret", created.at("ice_servers.1.credential"))
+	require.Nil(t, created.at("ice_servers.0.credential"))
+	require.Nil(t, created.at("recording"))
+	require.NotContains(t, string(created.raw), "example.com", "the override is never returned")
+	require.Equal(t, 60.0, c.do(http.MethodGet, "/v1/credits", "").at("held_seconds"))
+
+	again := c.do(http.MethodPost, "/v1/streams", watch)
+	w.refused(again, http.StatusConflict, fault.StreamAlreadyActive, "")
+	require.Equal(t, id, again.at("error.details.stream_id"))
+	w.refused(c.do(http.MethodGet, "/v1/streams/"+id+"/recording", ""), http.StatusNotFound, fault.ResourceNotFound, "id")
+	require.Equal(t, created.at("id"), c.do(http.MethodGet, "/v1/streams?status=ready", "").at("data.0.id"))
+	require.Empty(t, c.do(http.MethodGet, "/v1/streams?status=ended", "").at("data"))
+
+	ended := c.do(http.MethodPost, "/v1/streams/"+id+"/end", "")
+	require.Equal(t, http.StatusOK, ended.StatusCode, string(ended.raw))
+	require.Equal(t, "canceled", ended.at("end_reason"))
+	require.Equal(t, map[string]any{"billed_seconds": 0.0, "credit_balance_after": 100.0}, ended.at("usage"))
+	require.Equal(t, 0.0, ended.at("duration_s"))
+	require.Nil(t, ended.at("signaling"))
+	require.Nil(t, ended.at("ice_servers"))
+	require.Equal(t, ended.raw, c.do(http.MethodPost, "/v1/streams/"+id+"/end", "").raw, "unchanged")
+	require.Equal(t, ended.raw, c.do(http.MethodGet, "/v1/streams/"+id, "").raw)
+
+	event := c.do(http.MethodGet, "/v1/events?type=stream.ended&resource_id="+id, "")
+	require.Equal(t, "canceled", event.at("data.0.data.end_reason"), string(event.raw))
+}
+
+func TestQueuedStreams(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	for position := 1.0; position <= 2; position++ {
+		c := w.customer(100)
+		created := c.do(http.MethodPost, "/v1/streams", watch)
+		require.Equal(t, "queued", created.at("status"), string(created.raw))
+		require.Equal(t, position, created.at("queue_position"))
+		require.Nil(t, created.at("estimated_start_s"), "no stream has ended yet")
+		require.Nil(t, created.at("ice_servers"))
+		require.NotNil(t, created.at("signaling"))
+	}
+}
+
+func TestLiveStreamIsShownWithItsResults(t *testing.T) {
+	t.Parallel()
+	w := open(t, withSlots(1))
+	c := w.customer(100)
+	created := c.do(http.MethodPost, "/v1/streams", `{"prompt": "How many dogs are there?", "recording": true}`)
+	require.Equal(t, "none", created.at("recording.status"))
+	st, err := resources.NewReader(w.pool).StreamByID(t.Context(), created.at("id").(string))
+	require.NoError(t, err)
+	change := func(commands ...stream.Command) {
+		for _, command := range commands {
+			_, _, err := w.service.ChangeStream(t.Context(), runOf(st), command)
+			require.NoError(t, err)
+		}
+	}
+	change(stream.Offer{Node: "here"}, stream.GoLive{Node: "here"}, stream.Resume{Node: "here"})
+	live := c.do(http.MethodGet, "/v1/streams/"+st.ID, "")
+	require.Equal(t, "live", live.at("status"))
+	require.Equal(t, "recording", live.at("recording.status"))
+	w.refused(c.do(http.MethodGet, "/v1/streams/"+st.ID+"/recording", ""), http.StatusConflict, fault.ResourceConflict, "")
+	w.advance(3 * time.Second)
+	result := stream.Result{
+		AtS: 1.5, Answer: "yes", Confidence: 0.9, DetectedCount: new(2),
+		Detections:      []stream.Detection{{Term: "dog", Confidence: 0.9, Box: [4]float64{0.1, 0.2, 0.3, 0.4}}},
+		NarrativeUpdate: &stream.NarrativeUpdate{AtS: 1.5, Text: "Two dogs."},
+	}
+	change(
+		stream.RecordPart{Node: "here", Part: stream.Part{Number: 1, Key: "k", SizeBytes: 1, Frames: 50, DurationMillis: 2000}},
+		stream.End{Node: "here", ClockMillis: 2100, Summary: stream.Summary{ResultFrames: 1, LastDetections: []stream.Result{result}}},
+	)
+	ended := c.do(http.MethodGet, "/v1/streams/"+st.ID, "")
+	require.Equal(t, "completed", ended.at("end_reason"))
+	require.Equal(t, 3.0, ended.at("usage.billed_seconds"))
+	require.Equal(t, 3.0, ended.at("duration_s"))
+	require.Equal(t, 1.0, ended.at("results_summary.frames"))
+	require.Equal(t, 2.0, ended.at("results_summary.last_detections.0.detected_count"))
+	require.Equal(t, "Two dogs.", ended.at("results_summary.last_detections.0.narrative_update.text"))
+	recording := c.do(http.MethodGet, "/v1/streams/"+st.ID+"/recording", "")
+	require.Equal(t, http.StatusOK, recording.StatusCode, string(recording.raw))
+	require.Equal(t, 25.0, recording.at("frame_rate"))
+	require.Equal(t, "stream_debit", c.do(http.MethodGet, "/v1/credits", "").at("transactions.0.kind"))
+}
+
+func TestBadStreamRequests(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(0)
+	for body, want := range map[string]struct {
+		status int
+		code   fault.Code
+		param  string
+	}{
+		`{}`:                                 {400, fault.PromptEmpty, "prompt"},
+		`{"prompt": " "}`:                    {400, fault.PromptEmpty, "prompt"},
+		`{"prompt": "a", "query": {}}`:       {400, fault.ValidationFailed, "query"},
+		`{"prompt": "dog?", "video_id": ""}`: {400, fault.ValidationFailed, "video_id"},
+		`{"prompt": "dog?", "recording": 1}`: {400, fault.ValidationFailed, "recording"},
+		`{"prompt": "dog?", "model": "x"}`:   {400, fault.ModelNotFound, ""},
+		`{"prompt": "dog?", "webhook": {"url": "https://127.0.0.1/"}}`: {400, fault.URLForbidden, "webhook.url"},
+		`{"prompt": "Is there a dog?"}`:                                {402, fault.InsufficientCredits, ""},
+	} {
+		got := c.do(http.MethodPost, "/v1/streams", body)
+		require.Equal(t, string(want.code), got.at("error.code"), "%s: %s", body, got.raw)
+		require.Equal(t, want.status, got.StatusCode, body)
+	}
+}
+
+func TestStreamClientsAreAuthorized(t *testing.T) {
+	t.Parallel()
+	w := open(t, withSlots(1))
+	c, other := w.customer(100), w.customer(100)
+	id := c.do(http.MethodPost, "/v1/streams", watch).at("id").(string)
+	path := "/v1/streams/" + id
+	token := func(c *client, body string) string {
+		minted := c.do(http.MethodPost, "/v1/client_tokens", body)
+		require.Equal(t, http.StatusCreated, minted.StatusCode, string(minted.raw))
+		return minted.at("token").(string)
+	}
+	signal := token(c, `{"scopes": ["streams:signal"], "stream_id": "`+id+`"}`)
+	get := func(query string, header ...string) response {
+		return w.do(http.MethodGet, path+"/signal"+query, "", header...)
+	}
+	for _, reached := range []response{get("?token=" + signal), get("", "Authorization", "Bearer "+signal)} {
+		w.refused(reached, 429, fault.ConcurrencyLimitExceeded, "")
+		require.Equal(t, "socket of "+id, reached.at("error.message"))
+	}
+	w.refused(get(""), 401, fault.InvalidAPIKey, "")
+	w.refused(get("?token=none"), 401, fault.InvalidAPIKey, "")
+	w.refused(get("?token="+signal+"&token="+signal), 401, fault.InvalidAPIKey, "token")
+	w.refused(get("?token="+c.key.Secret), 401, fault.InvalidAPIKey, "token")
+	w.refused(get("", "Authorization", "Bearer "+c.key.Secret), 401, fault.InvalidAPIKey, "token")
+	w.refused(get("?token="+token(c, `{"scopes": ["streams:create"]}`)), 403, fault.InsufficientScope, "")
+	w.refused(get("?token="+token(other, `{"scopes": ["streams:signal"]}`)), 404, fault.ResourceNotFound, "id")
+	w.refused(get("?token="+token(c, `{"scopes": ["streams:signal"], "stream_id": "st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E"}`)), 403, fault.InsufficientScope, "")
+	require.False(t, bytes.Contains([]byte(w.logged.String()), []byte(signal)), "no token is logged")
+
+	sdp := []string{"Content-Type", "application/sdp", "Authorization", "Bearer " + signal}
+	require.Equal(t, "whip "+id+" v=0", string(w.do(http.MethodPost, path+"/whip", "v=0", sdp...).raw))
+	w.refused(w.do(http.MethodPost, path+"/whip", "", sdp...), 400, fault.ValidationFailed, "")
+	w.refused(w.do(http.MethodPost, path+"/whip", strings.Repeat("x", 70_000), sdp...), 413, fault.PayloadTooLarge, "")
+	w.refused(w.do(http.MethodPost, path+"/whip", "{}", "Authorization", "Bearer "+signal), 415, fault.UnsupportedMediaType, "")
+	require.Equal(t, "events "+id+" ", string(w.do(http.MethodGet, path+"/events", "", "Authorization", "Bearer "+signal).raw))
+	w.refused(w.do(http.MethodPost, path+"/end", "", "Authorization", "Bearer "+signal), 403, fault.InsufficientScope, "")
+	for _, method := range []string{"GET /signal", "GET /events", "DELETE /whip", "GET /recording", "POST /end", "GET "} {
+		verb, rest, _ := strings.Cut(method, " ")
+		if rest != "/signal" {
+			w.refused(other.do(verb, path+rest, ""), 404, fault.ResourceNotFound, "id")
+		}
+	}
+}
+
+// statusFault is a fault with another status.
+type statusFault struct{ error }
+
+func (statusFault) HTTPStatus() int { return http.StatusPreconditionFailed }
+
+func (f statusFault) Unwrap() error { return f.error }
+
+func TestLiveErrorsAreTranslated(t *testing.T) {
+	t.Parallel()
+	refused := statusFault{fault.New(fault.ResourceConflict, "stale")}
+	w := open(t, withSlots(1), func(o *httpapi.Options) { o.Live.(*liveNode).refused = refused })
+	c := w.customer(100)
+	id := c.do(http.MethodPost, "/v1/streams", watch).at("id").(string)
+	got := c.do(http.MethodPatch, "/v1/streams/"+id+"/whip", "a=end-of-candidates", "Content-Type", "application/trickle-ice-sdpfrag")
+	require.Equal(t, http.StatusPreconditionFailed, got.StatusCode, string(got.raw))
+	require.Equal(t, "resource_conflict", got.at("error.code"))
+}
+
+func TestStreamsAreIdempotent(t *testing.T) {
+	t.Parallel()
+	w := open(t, withSlots(1))
+	c := w.customer(100)
+	first := c.do(http.MethodPost, "/v1/streams", watch, "Idempotency-Key", "k")
+	again := c.do(http.MethodPost, "/v1/streams", watch, "Idempotency-Key", "k")
+	require.Equal(t, http.StatusCreated, again.StatusCode, string(again.raw))
+	require.Equal(t, first.raw, again.raw)
+	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
+}
