@@ -93,6 +93,9 @@ func (s *server) RedeliverWebhookDelivery(ctx context.Context, r api.RedeliverWe
 	if !e.Enabled() {
 		return nil, fault.New(fault.ResourceConflict, "The endpoint is disabled. Enable it, then redeliver.")
 	}
+	if d.DeadReason == webhook.ResourceDeleted {
+		return nil, fault.New(fault.ResourceConflict, "The resource of the event was deleted, and the body of the delivery with it.")
+	}
 	requeued := 0
 	if d.Redeliverable() {
 		requeued, err = s.requeue(ctx, d)

@@ -171,6 +171,8 @@ func TestRedeliver(t *testing.T) {
 		w.refused(refused, 409, fault.ResourceConflict, "")
 		require.Contains(t, refused.at("error.message"), state)
 	}
+	gone := h.delivery("dead", "resource_deleted")
+	w.refused(c.do(http.MethodPost, h.path("/deliveries/"+gone.id+"/redeliver"), ""), 409, fault.ResourceConflict, "")
 	d := h.delivery("dead", "endpoint_disabled")
 	require.Equal(t, http.StatusOK, c.do(http.MethodPost, h.path("/disable"), "").StatusCode)
 	refused := c.do(http.MethodPost, h.path("/deliveries/"+d.id+"/redeliver"), "")
@@ -192,6 +194,7 @@ func TestRedeliverARange(t *testing.T) {
 		within = append(within, h.delivery("dead", "endpoint_disabled"))
 	}
 	h.delivery("delivered", "")
+	h.delivery("dead", "resource_deleted") // its body is gone
 	to := w.now()
 	w.advance(time.Hour)
 	late := h.delivery("failed", "")

@@ -45,8 +45,10 @@ type Delivery struct {
 	CreatedAt     time.Time  `json:"created_at"`
 }
 
-// Redeliverable reports whether the delivery may be requeued.
-func (d Delivery) Redeliverable() bool { return d.Status == Failed || d.Status == Dead }
+// Redeliverable reports whether the delivery may be requeued. The body of one whose resource was deleted is gone.
+func (d Delivery) Redeliverable() bool {
+	return (d.Status == Failed || d.Status == Dead) && d.DeadReason != webhook.ResourceDeleted
+}
 
 // visible is a table of deliveries with their state in the queue.
 const visible = `(
@@ -63,7 +65,7 @@ const visible = `(
 type Filter struct {
 	Status    Status
 	EventType string
-	// Redeliverable leaves only failed and dead deliveries, DeadReason those that ended for it.
+	// Redeliverable leaves only those that may be requeued, DeadReason those that ended for it.
 	Redeliverable bool
 	DeadReason    webhook.DeathReason
 }
@@ -80,7 +82,7 @@ func (s *Store) Deliveries(ctx context.Context, e webhook.Endpoint, f Filter, p 
 		q = q.Where("event_type = ?", f.EventType)
 	}
 	if f.Redeliverable {
-		q = q.Where("state in ('failed', 'dead')")
+		q = q.Where("state in ('failed', 'dead')").Where("coalesce(dead_reason, '') <> ?", webhook.ResourceDeleted)
 	}
 	if f.DeadReason != "" {
 		q = q.Where("dead_reason = ?", f.DeadReason)
