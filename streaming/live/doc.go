@@ -33,10 +33,10 @@
 //
 // # Credits
 //
-// The log has the last word: it places the holds. A heartbeat (stream.Meter) asks for a number of held
-// seconds, which is one slice more when less than Reserve is left. The log extends the hold as far as the
-// available credits allow, and answers with the held seconds in stream.State. The session ends when the
-// clock reaches them, and its clock never exceeds them. The log sets the billed seconds of the end by
+// The log has the last word: it places the holds. With each heartbeat (stream.Meter) it extends the hold
+// when few seconds are left, and answers with the held seconds in stream.State. The session ends when the
+// clock reaches them, and the clock never exceeds them. A second before, the session asks once more, so
+// that credits bought since the latest heartbeat count. The log sets the billed seconds of the end by
 // stream.State.Billable, and settles the hold.
 //
 // # Outages
@@ -53,7 +53,8 @@
 //
 // domain/answer decides over a window that ends at the newest sample. The window has samples half a
 // second apart, as those with which the rules were measured, and the others between them as fine frames.
-// An answer changes when the new one has lasted: see opinion.
+// An answer changes when the new one has lasted: see opinion. A question that no model can answer gets
+// domain/answer's refusal once a second, without the engine. A vision model is not asked.
 //
 // # Bounds
 //

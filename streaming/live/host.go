@@ -21,8 +21,8 @@ import (
 type Log interface {
 	// Record decides a command and stores its events, together with their effects on the credits:
 	//
-	//   - A Meter asks with HeldSeconds for the total of held seconds. Record extends the hold as far as
-	//     the available credits allow, and replaces HeldSeconds by what is held then.
+	//   - A Meter comes with the known HeldSeconds. When few of them are left, Record extends the hold as
+	//     far as the available credits allow, and replaces HeldSeconds by what is held then.
 	//   - An End comes without Usage. Record sets it by stream.State.Billable and settles the hold.
 	//
 	// It returns the latest state and funds, also with a *fault.Fault that refuses the command. An error
@@ -96,11 +96,6 @@ type Options struct {
 	Grace time.Duration
 	// Meter is the time between two heartbeats. The default is 5 s.
 	Meter time.Duration
-	// SliceSeconds is the number of seconds that a heartbeat adds to the held ones. The default is 60.
-	SliceSeconds int64
-	// ReserveSeconds is the number of held seconds that must be left for a heartbeat to ask for none. The
-	// default is 30. An outage of the log of that length ends no stream.
-	ReserveSeconds int64
 	// FPS is the largest number of samples per second of a stream. The default is 5.
 	FPS int
 	// Calls is the number of calls of the engine in flight, for all streams together. The default is 2.
@@ -123,12 +118,10 @@ type Timing struct {
 
 // Defaults of Options.
 const (
-	defaultGrace          = 20 * time.Second
-	defaultMeter          = 5 * time.Second
-	defaultSliceSeconds   = 60
-	defaultReserveSeconds = 30
-	defaultFPS            = 5
-	defaultCalls          = 2
+	defaultGrace = 20 * time.Second
+	defaultMeter = 5 * time.Second
+	defaultFPS   = 5
+	defaultCalls = 2
 )
 
 // ErrHostClosed is returned by Open after Close.
@@ -150,7 +143,6 @@ type Host struct {
 // NewHost returns a host without sessions. The caller must call Close.
 func NewHost(o Options) *Host {
 	o.Grace, o.Meter = cmp.Or(o.Grace, defaultGrace), cmp.Or(o.Meter, defaultMeter)
-	o.SliceSeconds, o.ReserveSeconds = cmp.Or(o.SliceSeconds, defaultSliceSeconds), cmp.Or(o.ReserveSeconds, defaultReserveSeconds)
 	o.FPS, o.Calls = cmp.Or(o.FPS, defaultFPS), cmp.Or(o.Calls, defaultCalls)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -141,6 +141,19 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestCreditsBoughtInTime: the latest heartbeat was at 5 s, and the credits end at 8 s.
+func TestCreditsBoughtInTime(t *testing.T) {
+	t.Parallel()
+	run(t, creation(), 8, func(w *world) {
+		w.connect()
+		w.show("dog", 6*time.Second)
+		w.log.buy(3)
+		w.show("dog", 10*time.Second)
+		w.wait(time.Second)
+		w.log.ended(w, stream.InsufficientCredits, 11000, 11)
+	})
+}
+
 func TestTheClockPausesInGaps(t *testing.T) {
 	t.Parallel()
 	run(t, creation(), 1000, func(w *world) {

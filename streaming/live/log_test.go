@@ -63,8 +63,8 @@ func (l *ledger) Record(ctx context.Context, _ string, c stream.Command) (stream
 	now := time.Now()
 	switch m := c.(type) {
 	case stream.Meter:
-		if more := min(m.HeldSeconds-l.state.HeldSeconds, l.balance-l.held); l.state.Status == stream.Live && more > 0 {
-			l.held += more
+		if l.state.Status == stream.Live && l.state.Livemode && l.held*1000-m.ClockMillis <= 30_000 {
+			l.held += min(60, l.balance-l.held, l.state.MaxSessionSeconds-l.held)
 		}
 		m.HeldSeconds = l.held
 		c = m
@@ -82,7 +82,17 @@ func (l *ledger) Record(ctx context.Context, _ string, c stream.Command) (stream
 		}
 	}
 	l.events = append(l.events, events...)
-	return l.state, live.Funds{Balance: l.balance, Available: l.balance - l.held}, err
+	if err != nil {
+		return l.state, live.Funds{}, err
+	}
+	return l.state, live.Funds{Balance: l.balance, Available: l.balance - l.held}, nil
+}
+
+// buy adds credits.
+func (l *ledger) buy(seconds int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.balance += seconds
 }
 
 // setDown lets all calls fail until it is called with nil.

@@ -8,6 +8,9 @@ import (
 	"vqa/streaming/peer"
 )
 
+// askBefore is the time before the end of the held seconds at which the session asks once more for others.
+const askBefore = time.Second
+
 // details say why the service ended a stream.
 var details = map[stream.EndReason]string{
 	stream.Canceled:            "No client joined in time.",
@@ -72,6 +75,14 @@ func (a *actor) deadline(now time.Time, r reading) (*ending, time.Time) {
 		st.FirstFrameAt = st.LiveAt
 	}
 	at, reason, _ := st.Deadline(a.host.options.Windows)
+	if reason == stream.InsufficientCredits && a.asked != st.HeldSeconds {
+		if before := at.Add(-askBefore); now.Before(before) {
+			at = before
+		} else {
+			a.asked = st.HeldSeconds
+			a.meter(r) // credits that were bought since the latest heartbeat count
+		}
+	}
 	if !now.Before(at) {
 		if reason == stream.InsufficientCredits && !a.in.answered {
 			return &ending{reason: stream.Failed, detail: "The service could not reserve more credits."}, at
@@ -95,14 +106,9 @@ func (a *actor) deadline(now time.Time, r reading) (*ending, time.Time) {
 	return nil, at
 }
 
-// meter writes a heartbeat. It asks for another slice when few seconds are left.
+// meter writes a heartbeat.
 func (a *actor) meter(r reading) {
-	st, o := a.in.state, a.host.options
-	c := stream.Meter{Node: a.node, ClockMillis: a.millis(r), HeldSeconds: st.HeldSeconds, ResultFrames: a.results}
-	if st.Livemode && st.HeldSeconds*1000-c.ClockMillis < o.ReserveSeconds*1000 {
-		c.HeldSeconds = max(st.HeldSeconds, min(st.HeldSeconds+o.SliceSeconds, st.MaxSessionSeconds))
-	}
-	a.clerk.push(c)
+	a.clerk.push(stream.Meter{Node: a.node, ClockMillis: a.millis(r), HeldSeconds: a.in.state.HeldSeconds, ResultFrames: a.results})
 }
 
 // metering is the state of the clock and of the credits for the client.

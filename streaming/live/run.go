@@ -39,6 +39,7 @@ type actor struct {
 	running   bool // of the clock, as it was written
 	nextMeter time.Time
 	warned    bool
+	asked     int64     // the held seconds at whose end others were asked for
 	lost      time.Time // since when the client is away, or zero
 	prompt    string
 
@@ -132,9 +133,6 @@ func (a *actor) goLive(now time.Time) {
 	a.clock.begin(now)
 	a.broadcast(message.Live{LiveStartedAt: *a.in.state.LiveAt})
 	a.status(message.PromptContext, "The stream answers: "+a.prompt)
-	if a.in.state.Livemode && a.in.state.HeldSeconds < a.host.options.ReserveSeconds {
-		a.meter(a.clock.read(now))
-	}
 	a.working.Go(func() {
 		if a.canned != nil {
 			a.watch.runCanned(a.ctx, a.canned)

@@ -230,8 +230,11 @@ func (s *Session) heard(c stream.Command, st stream.State, f Funds, err error) {
 	_, end := c.(stream.End)
 	s.tell(func(in *inputs) {
 		in.answered = !away(err)
-		if st.Exists() {
-			in.state, in.funds = st, f
+		if st.Exists() && in.answered {
+			in.state = st // of a log that is away it may be what was not stored
+		}
+		if err == nil {
+			in.funds = f
 		}
 		if end {
 			in.refusedEnd = err != nil && in.answered
