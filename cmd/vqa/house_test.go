@@ -109,6 +109,18 @@ var importRules = append([]importRule{
 		why:   "operations use the edge and the pages, never the reverse",
 	},
 	{
+		name: "tools are requests", in: []string{"vqa/handlers/mcp"},
+		only: []string{
+			"vqa/domain/fault", "vqa/handlers/httpapi/edge", "vqa/handlers/httpapi/api", "github.com/modelcontextprotocol/go-sdk/...", "github.com/shopspring/decimal",
+		},
+		why: "a tool that passes by the edge has other limits and errors than its operation",
+	},
+	{
+		name: "one package speaks the agent protocol", in: []string{"vqa/..."}, except: []string{"vqa/handlers/mcp"},
+		never: []string{"github.com/modelcontextprotocol/..."},
+		why:   "operations must not depend on how a request came in",
+	},
+	{
 		name: "pages know no requests", in: []string{"vqa/handlers/httpapi/pages/..."},
 		never: []string{"vqa/handlers/httpapi/edge/...", "vqa/handlers/httpapi/api", "vqa/handlers/command/...", "vqa/projections/...", "net/http/...", chi},
 		why:   "a page is rendered from the values that it shows, so that a test needs no server",
@@ -344,6 +356,9 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/handlers/httpapi/edge", "github.com/go-chi/chi/v5", nil},
 		{"vqa/handlers/httpapi/edge", "vqa/handlers/httpapi", []string{"the edge and the pages know no operations"}},
 		{"vqa/handlers/httpapi/edge", "vqa/handlers/httpapi/api", nil},
+		{"vqa/handlers/mcp", "vqa/handlers/command", []string{"tools are requests"}},
+		{"vqa/handlers/mcp", "vqa/handlers/httpapi/edge", nil},
+		{"vqa/handlers/httpapi", "github.com/modelcontextprotocol/go-sdk/mcp", []string{"one package speaks the agent protocol"}},
 		{"vqa/handlers/httpapi/pages", "vqa/handlers/httpapi/edge", []string{"pages know no requests"}},
 		{"vqa/handlers/command", "database/sql", []string{"no SQL in handlers"}},
 		{"vqa/handlers/command", "vqa/gpu/oip", []string{"handlers know no media stack and no engine"}},

@@ -259,6 +259,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 		Windows: s.windows, Creates: s.creates, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),
 		Rates:      edge.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
 		Vocabulary: s.vocabulary,
+		Tools:      s.agentTools(c),
 		CheckURL:   s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Demos: s.demos(),
 		Pricing: httpapi.Pricing{

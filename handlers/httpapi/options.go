@@ -144,6 +144,8 @@ type Options struct {
 	// ObjectHandler serves the signed URLs below objects.Path. It is nil if another server
 	// does.
 	ObjectHandler http.Handler
+	// Tools makes the handler of the agent tool endpoint; see edge.Options.
+	Tools func(*edge.Edge) http.Handler
 	// CheckURL refuses a URL that must not be fetched. It uses no network. Errors:
 	// url_forbidden, validation_failed.
 	CheckURL func(rawURL string) error
@@ -226,6 +228,6 @@ func (o Options) edge(c *edge.Contract, operations edge.Operations, deprecations
 		Contract: c, Operations: operations, Service: o.Service, Accounts: o.Resources, Windows: o.Windows, Rates: o.Rates, Creates: o.Creates, Locks: o.Locks,
 		ObjectHandler: o.ObjectHandler, CheckURL: o.CheckURL, LegacyKeys: o.LegacyKeys, KeyUsed: o.KeyUsed, Sessions: o.Sessions,
 		PublicURL: o.PublicURL, Deprecations: deprecations, Answered: o.Answered, Address: o.SandboxAddress, RequestTimeout: o.RequestTimeout,
-		BodyPace: o.BodyPace, ResponsePace: o.ResponsePace, Log: o.Log,
+		Tools: o.Tools, BodyPace: o.BodyPace, ResponsePace: o.ResponsePace, Log: o.Log,
 	}
 }

@@ -16,6 +16,7 @@
 //	bounds.go       the largest body that the contract can accept
 //	json.go         the body as strict JSON within these bounds
 //	body.go         the body: its type and size, the contract, the rules of its operation
+//	tools.go        requests to the agent tool endpoint, and the operations that its tools carry out
 //	api             parameter binding, then the operation
 //	etag.go         whether the client has the response already
 //	errors.go       fault -> error envelope; nothing else writes an error

@@ -28,6 +28,8 @@ type Edge struct {
 	deprecations deprecations
 	// routes is the generated server: parameter binding and routing.
 	routes http.Handler
+	// tools serves ToolsPath, or is nil.
+	tools http.Handler
 }
 
 // New returns an edge in front of o.Operations. It fails if a required deprecation is
@@ -45,6 +47,9 @@ func New(o Options) (*Edge, error) {
 	e.routes = api.HandlerWithOptions(strict, api.ChiServerOptions{
 		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { WriteError(w, r, parameterFault(err)) },
 	})
+	if o.Tools != nil {
+		e.tools = o.Tools(e)
+	}
 	return e, nil
 }
 
@@ -86,6 +91,9 @@ func (e *Edge) serve(x *Exchange, r *http.Request) error {
 		_ = e.admit(x, r, exempt, nil)
 		e.ObjectHandler.ServeHTTP(x.response, r)
 		return nil
+	}
+	if e.tools != nil && r.URL.Path == ToolsPath {
+		return e.serveTools(x, r)
 	}
 	if r.Method == http.MethodHead {
 		// net/http drops the body of a response to HEAD.

@@ -49,6 +49,10 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		x.code = f.Code
 	}
 	challenge(w.Header(), x, f)
+	if x.operation == toolsOperation {
+		writeRPCError(w, entry.Status, f, x.RequestID)
+		return
+	}
 	status := entry.Status
 	var other interface{ HTTPStatus() int } // a status of HTTP that no code has, such as 412
 	if errors.As(err, &other) {

@@ -176,6 +176,11 @@ func (e *Edge) allow(x *Exchange, c class, count rate.Count, granted bool, now t
 	if granted || c == exempt {
 		return nil
 	}
+	return tooMany(limit, count, now)
+}
+
+// tooMany returns rate_limit_exceeded with the exact time to wait.
+func tooMany(limit int, count rate.Count, now time.Time) error {
 	return fault.Newf(fault.RateLimitExceeded, "At most %d requests of this kind are allowed per minute.", limit).
 		WithRetryAfter(int(ceilSeconds(count.Wait(limit, now))))
 }

@@ -67,6 +67,9 @@ type Options struct {
 	// ObjectHandler serves the signed URLs below objects.Path. It is nil if another server
 	// does.
 	ObjectHandler http.Handler
+	// Tools makes the handler of ToolsPath, which sends the requests of its tools to the edge. If it is
+	// nil, the path does not exist.
+	Tools func(*Edge) http.Handler
 	// CheckURL refuses a URL that must not be fetched. It uses no network. Errors:
 	// url_forbidden, validation_failed.
 	CheckURL func(rawURL string) error

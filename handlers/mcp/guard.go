@@ -1,0 +1,79 @@
+package mcp
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"vqa/domain/fault"
+)
+
+// guard refuses requests that a page of another origin or DNS rebinding caused. A request needs a
+// credential in any case; the protocol demands this check besides.
+type guard struct {
+	// origin and host are those of the public address.
+	origin, host string
+}
+
+func newGuard(publicURL string) guard {
+	u, err := url.Parse(publicURL)
+	if err != nil {
+		return guard{}
+	}
+	return guard{origin: strings.ToLower(u.Scheme + "://" + u.Host), host: u.Host}
+}
+
+// check refuses the Origin of another site, and a foreign Host on a loopback connection. A reverse proxy
+// on this machine sends the public host. Error: insufficient_scope.
+func (g guard) check(r *http.Request) error {
+	if origin := r.Header.Get("Origin"); origin != "" && !g.knows(origin) {
+		return fault.New(fault.InsufficientScope, "Pages of other origins may not call this endpoint.")
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if ok && isLoopback(local.String()) && !isLoopback(r.Host) && !strings.EqualFold(r.Host, g.host) {
+		return fault.New(fault.InsufficientScope, "The Host header names another host. Send requests to the public address of the service.")
+	}
+	return nil
+}
+
+// knows reports whether an origin is that of the service or of a program on the machine of the user, such
+// as the inspector of the protocol.
+func (g guard) knows(origin string) bool {
+	if strings.ToLower(origin) == g.origin {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && isLoopback(u.Host)
+}
+
+// allow lets a page of a known origin read the response.
+func (g guard) allow(h http.Header, r *http.Request) {
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, X-Request-Id, Retry-After")
+	if r.Method == http.MethodOptions {
+		h.Set("Allow", "POST, OPTIONS")
+		h.Set("Access-Control-Allow-Methods", "POST")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Mcp-Protocol-Version, Mcp-Method, Mcp-Name")
+		h.Set("Access-Control-Max-Age", "600")
+	}
+}
+
+// isLoopback reports whether an address, with or without a port, is a loopback address.
+func isLoopback(hostPort string) bool {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		host = strings.Trim(hostPort, "[]")
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}

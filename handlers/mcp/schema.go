@@ -1,0 +1,93 @@
+package mcp
+
+// schema is a JSON schema. Objects are open: a schema that forbids unknown members would break clients
+// when a member is added.
+type schema map[string]any
+
+func typed(kind, description string) schema { return schema{"type": kind, "description": description} }
+
+func text(description string) schema    { return typed("string", description) }
+func number(description string) schema  { return typed("number", description) }
+func integer(description string) schema { return typed("integer", description) }
+func boolean(description string) schema { return typed("boolean", description) }
+
+// with returns a copy with another keyword.
+func (s schema) with(keyword string, value any) schema {
+	out := schema{keyword: value}
+	for k, v := range s {
+		out[k] = v
+	}
+	return out
+}
+
+// within sets the smallest and the largest value.
+func (s schema) within(low, high int) schema { return s.with("minimum", low).with("maximum", high) }
+
+// examples names known values. Clients must accept further ones, so there is no enumeration.
+func (s schema) examples(values ...any) schema { return s.with("examples", values) }
+
+func list(items schema, description string) schema {
+	return schema{"type": "array", "items": items, "description": description}
+}
+
+// orNull accepts null, too. A list of types is not used, because some clients refuse it.
+func orNull(s schema) schema { return schema{"anyOf": []any{s, schema{"type": "null"}}} }
+
+// object returns an open object that always has the required members.
+func object(properties map[string]schema, required ...string) schema {
+	s := schema{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+var (
+	clipSchema = object(map[string]schema{
+		"start_s": number("Start in seconds."), "end_s": number("End in seconds."), "confidence": number("0 to 1."),
+	}, "start_s", "end_s", "confidence")
+
+	failureSchema = object(map[string]schema{
+		"code": text("A code of the error registry."), "message": text("The reason."), "next": text("What to do."),
+	}, "code", "message", "next")
+
+	videoSchema = object(map[string]schema{
+		"id": text("The id, for video_id of other tools."), "livemode": boolean("False for a fixture of a test key."),
+		"status":     text("awaiting_upload, processing, ready or failed.").examples("ready"),
+		"duration_s": number("Duration in seconds."), "width": integer("Pixels."), "height": integer("Pixels."), "fps": number("Frames per second."),
+		"size_bytes": integer("Bytes."), "filename": text("The name of the file."), "error": failureSchema,
+		"media_url": text("A signed URL of the file, valid until media_expires_at."), "media_expires_at": text("RFC 3339."),
+		"created_at": text("RFC 3339."), "next": text("What to do next."),
+	}, "id", "livemode", "status", "created_at", "next")
+
+	analysisSchema = object(map[string]schema{
+		"id": text("The id of the analysis."), "livemode": boolean("False for a canned result of a test key, which says nothing about a real video."),
+		"status":   text("queued, preparing, analyzing, rendering, completed, failed or canceled.").examples("completed"),
+		"video_id": text("The video."), "prompt": text("The question."), "model": text("The model."),
+		"answer":               text("yes, no or indeterminate. Only if completed.").examples("yes"),
+		"confidence":           number("0 to 1. From 0.7 reliable, below 0.4 unreliable."),
+		"detected_count":       integer("The largest number that is visible at the same time. Only for count questions."),
+		"indeterminate_reason": text("Why there is no answer."), "note": text("Why the question is not supported."),
+		"not_assessed":    list(text("A part of the question."), "Parts of the question that no model assesses."),
+		"clips":           list(clipSchema, "The first 10 intervals in which the answer applies."),
+		"clips_total":     integer("The number of intervals."),
+		"count_evidence":  list(clipSchema, "The first 10 intervals in which the count is visible."),
+		"narrative":       list(object(map[string]schema{"t_s": number("Seconds."), "text": text("What happens.")}), "The first 20 sentences."),
+		"narrative_total": integer("The number of sentences."), "narrative_status": text("generating, ready or failed."),
+		"percent": number("Progress, 0 to 100."), "queue_position": integer("1 is next."), "estimated_start_s": integer("Seconds until the start."),
+		"billed_seconds": integer("Credits that were billed: seconds of video."), "billed_usd": number("The price of billed_seconds in US dollars."),
+		"balance_after_seconds": integer("The balance in credits right after."),
+		"error":                 failureSchema, "rerun_eligible": boolean("True if rerun_analysis is free."),
+		"annotated_video_url": text("A signed URL of the annotated video."), "contact_sheet_url": text("A signed URL of a PNG with the best frame of each interval."),
+		"links_expire_at": text("RFC 3339."), "created_at": text("RFC 3339."), "completed_at": text("RFC 3339."),
+	}, "id", "livemode", "status", "video_id", "created_at")
+
+	costSchema = object(map[string]schema{
+		"held_seconds": integer("Credits that are reserved: seconds of video."), "held_usd": number("Their price in US dollars."), "note": text("What is billed."),
+	}, "note")
+
+	pricingSchema = object(map[string]schema{
+		"full_price_prompts": integer("Prompts at the full price."), "discounted_prompts": integer("Prompts with the discount."), "discount_pct": integer("Percent."),
+		"estimated_seconds": integer("Credits of all prompts: seconds of video."), "estimated_usd": number("Their price in US dollars."),
+	}, "full_price_prompts", "discounted_prompts", "discount_pct")
+)
