@@ -155,7 +155,9 @@ func TestToolsRefuseARequestWithoutAKey(t *testing.T) {
 			require.Equal(t, want.challenge, header.Get("WWW-Authenticate"), credential)
 		}
 	}
-	request := func() *http.Request { return live.message(t.Context(), "2025-11-25", "", rpc("2025-11-25", "tools/list", "")) }
+	request := func() *http.Request {
+		return live.message(t.Context(), "2025-11-25", "", rpc("2025-11-25", "tools/list", ""))
+	}
 	require.Eventually(t, func() bool { // guessing keys is limited by address
 		r := request()
 		r.Header.Set("Authorization", "Bearer svc_live_guess")
