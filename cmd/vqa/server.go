@@ -188,7 +188,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		return err
 	}
 	s.jobs, err = jobs.New(jobs.Options{
-		Pool: s.pool, Analyses: slots, Notifier: notifier, Objects: s.objects, Line: s.resources, Log: jobLog(s.log),
+		Pool: s.pool, Analyses: slots, Notifier: notifier, Recordings: s.recordings(), Objects: s.objects, Line: s.resources, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg.Observed(s.background.Add), Calibrations: s.calibrations,
 			Node: name, Log: s.log, Progress: resources.NewProgress(s.pool), Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,

@@ -30,13 +30,18 @@ func (s *server) openStreams(c config, key []byte) error {
 	s.closers = append(s.closers, s.media.Close)
 	s.streams = streams.New(streams.Options{
 		Commands: s.commands, Read: s.resources, Presence: s.presence, Slots: c.StreamSlots, Media: s.media,
-		FFmpeg: s.ffmpeg, Engine: s.engine, External: options.ICEServers, Calibrations: s.calibrations,
+		FFmpeg: s.ffmpeg, Engine: s.engine, Recordings: s.recordings(), External: options.ICEServers, Calibrations: s.calibrations,
 		Windows: c.streamWindows(), Grace: c.StreamGrace, MaxSession: time.Duration(c.StreamMaxSession) * time.Second,
 		// Other nodes have the addresses that they announced, which may be internal ones.
 		Client: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()},
 		Now:    s.clock.Now, Log: s.log,
 	})
 	return nil
+}
+
+// recordings returns the recordings of live streams in the object store.
+func (s *server) recordings() streams.Recordings {
+	return streams.Recordings{Objects: s.objects, FFmpeg: s.ffmpeg, History: s.store, Now: s.clock.Now}
 }
 
 // disconnectStreams closes the connections of clients. Sessions end later, with the other work.

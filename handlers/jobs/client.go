@@ -26,6 +26,7 @@ const (
 	queueDrawings   = "drawings"
 	queueNarratives = "narratives"
 	queueMail       = "mail"
+	queueRecordings = "recordings"
 )
 
 // lastPriority is the lowest priority in River.
@@ -76,6 +77,8 @@ type Options struct {
 	Analyzer *Analyzer
 	Fetcher  *Fetcher
 	Objects  Cleaner
+	// Recordings makes the files of recordings; nil leaves them to other nodes.
+	Recordings Recordings
 	// Notifier sends emails; nil leaves them to other nodes.
 	Notifier Notifier
 	// Line reads the queue of analyses, in which accounts take turns.
@@ -138,6 +141,7 @@ func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
 		}
 		return err
 	})
+	addWorker(workers, lease, c.runs, recordingTimeout, o.finish)
 	config := &river.Config{
 		ID:                lease.Incarnation(),
 		Logger:            o.Log,
@@ -190,6 +194,9 @@ func queues(o Options) map[string]river.QueueConfig {
 		queueVideos:     {MaxWorkers: fetchesPerNode},
 		queueRemovals:   {MaxWorkers: 4},
 		queueNarratives: {MaxWorkers: 2},
+	}
+	if o.Recordings != nil {
+		all[queueRecordings] = river.QueueConfig{MaxWorkers: 1}
 	}
 	if o.Notifier != nil {
 		all[queueMail] = river.QueueConfig{MaxWorkers: 2}

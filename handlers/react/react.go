@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"vqa/domain/analysis"
+	"vqa/domain/stream"
 	"vqa/domain/video"
 	"vqa/domain/webhook"
 	"vqa/eventstore"
@@ -21,6 +22,8 @@ type Jobs interface {
 	Fetch(ctx context.Context, fetch command.Fetch) error
 	// RemoveVideo deletes the stored objects of a deleted video.
 	RemoveVideo(ctx context.Context, removal command.Removal) error
+	// FinishRecording makes the files of the recording of a live stream.
+	FinishRecording(ctx context.Context, streamID string) error
 	// Notify sends an email about a webhook endpoint.
 	Notify(ctx context.Context, notice command.Notice) error
 }
@@ -58,6 +61,11 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 		return r.Jobs.Notify(ctx, command.Notice{
 			AccountID: e.AccountID, EndpointID: e.EndpointID, Position: recorded.Position, At: e.At, Disabled: true,
 		})
+	case stream.Ended:
+		if e.Recording != stream.RecordingAvailable {
+			return nil
+		}
+		return r.Jobs.FinishRecording(ctx, e.StreamID)
 	case video.Deleted:
 		// A video that was never ready may have an upload too.
 		return r.Jobs.RemoveVideo(ctx, command.Removal{

@@ -47,8 +47,7 @@ type Options struct {
 	Grace        time.Duration
 	// MaxSession is the longest session, for the life of credentials.
 	MaxSession time.Duration
-	// Record opens the recorder of a stream. It is nil when nothing is recorded.
-	Record func(s stream.State, stored func(stream.Part)) (live.Recorder, error)
+	Recordings Recordings
 	// Client sends requests to other nodes.
 	Client *http.Client
 	Now    func() time.Time

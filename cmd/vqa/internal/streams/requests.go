@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"vqa/domain/fault"
 	"vqa/domain/stream"
 	"vqa/handlers/httpapi"
 )
@@ -100,9 +99,4 @@ func (n *Node) endAtOwner(ctx context.Context, r *http.Request, st stream.State)
 		return fmt.Errorf("the node answered with status %d", response.StatusCode)
 	}
 	return nil
-}
-
-// Recording implements httpapi.LiveStreams.
-func (n *Node) Recording(_ context.Context, st stream.State) (httpapi.Recording, error) {
-	return httpapi.Recording{}, fault.Newf(fault.ResourceConflict, "The recording of %s is not stored yet.", st.ID)
 }
