@@ -59,7 +59,7 @@ func (k *clerk) call(ctx context.Context, c stream.Command) error {
 	return err
 }
 
-// push adds a command. What a later command makes needless is removed, so that few wait in an outage.
+// push adds a command. It removes commands that the new one makes needless, so that few wait in an outage.
 func (k *clerk) push(c stream.Command) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -87,13 +87,6 @@ func (k *clerk) push(c stream.Command) {
 type entry struct {
 	command stream.Command
 	tried   bool // the log may have taken it
-}
-
-// waiting reports whether a command was not recorded yet.
-func (k *clerk) waiting() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return len(k.queue) > 0
 }
 
 // run writes until ctx ends.

@@ -40,7 +40,7 @@ type Request struct {
 
 // Response has what the engine found in a sample.
 type Response struct {
-	// Detections have raw scores. Detection.Term is an index of Request.Terms.
+	// Detections have raw scores. Detection.Term is an index of Request.Terms. The session owns them.
 	Detections []evidence.Detection
 	// Shades is evidence.Frame.Shades, when requested.
 	Shades []byte

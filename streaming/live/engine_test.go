@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/fault"
 	"vqa/domain/query"
 	"vqa/domain/stream"
 	"vqa/streaming/assemble"
@@ -259,5 +260,32 @@ func TestTheLogStaysAway(t *testing.T) {
 		require.True(t, w.over())
 		require.True(t, w.wire.closed)
 		require.Equal(t, stream.Live, w.log.state.Status, "another node ends it")
+	})
+}
+
+// forgetful refuses that a stream is live.
+type forgetful struct{ *ledger }
+
+func (l forgetful) Record(ctx context.Context, id string, c stream.Command) (stream.State, live.Funds, error) {
+	if _, is := c.(stream.GoLive); is {
+		return l.state, live.Funds{}, fault.New(fault.ResourceConflict, "")
+	}
+	return l.ledger.Record(ctx, id, c)
+}
+
+func TestTheLogRefusesThatTheStreamIsLive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, log: newLedger(t, creation(), 1000), wire: &wire{}}
+		host := live.NewHost(live.Options{Peers: w.wire, Log: forgetful{w.log}, Windows: windows})
+		host.SampleWith(newSamples)
+		var err error
+		w.session, err = host.Open(w.log.state)
+		require.NoError(t, err)
+		_, err = w.session.Answer(t.Context(), "whip", "offer")
+		require.NoError(t, err)
+		w.wire.session.Changed(peer.Connected)
+		w.wait(time.Second)
+		w.log.ended(t, stream.Failed, 0, 0)
 	})
 }

@@ -44,7 +44,7 @@ func (f Fanout) Finish() { f.close() }
 func WindowOf(seconds float64, samples ...evidence.Frame) evidence.Evidence {
 	w := window{view: view{terms: []string{"dog"}, known: []bool{true}}}
 	for _, f := range samples {
-		w.add(f, 2*longS)
+		w.add(f)
 	}
 	return w.evidence(seconds)
 }

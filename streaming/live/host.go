@@ -22,7 +22,7 @@ type Log interface {
 	// Record decides a command and stores its events, together with their effects on the credits:
 	//
 	//   - A Meter comes with the known HeldSeconds. When few of them are left, Record extends the hold as
-	//     far as the available credits allow, and replaces HeldSeconds by what is held then.
+	//     far as the available credits allow, and replaces HeldSeconds by the new sum.
 	//   - An End comes without Usage. Record sets it by stream.State.Billable and settles the hold.
 	//
 	// It returns the latest state and funds, also with a *fault.Fault that refuses the command. An error
@@ -32,7 +32,7 @@ type Log interface {
 
 // Funds are the credits of an account, in seconds.
 type Funds struct {
-	// Balance is the posted balance. What a running stream has used is not taken off yet.
+	// Balance is the posted balance. It still has the seconds that the stream has used so far.
 	Balance int64
 	// Available is the part of it that nothing holds.
 	Available int64
@@ -70,7 +70,7 @@ func (s server) Open(session peer.Session) (Peer, error) {
 type Recorder interface {
 	// Push adds the next picture. It does not block.
 	Push(p assemble.Picture)
-	// Close stores what is left and waits, at most until ctx ends. An error says that the capture broke.
+	// Close stores the last part and waits, at most until ctx ends. An error says that the capture broke.
 	Close(ctx context.Context) error
 }
 
@@ -211,8 +211,8 @@ func (h *Host) Sessions() []*Session {
 }
 
 // Close ends all sessions and waits until they have ended. Live streams end as error. Others stay ready for
-// another node. When ctx ends, what the log has not recorded by then is given up: another node ends these
-// streams when the lease of this one is over.
+// another node. When ctx ends, streams whose end is not recorded yet are given up: another node ends
+// them when the lease of this one is over.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true

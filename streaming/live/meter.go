@@ -69,7 +69,7 @@ func (a *actor) millis(r reading) int64 {
 // deadline returns the end of the session when its time is over, or the time at which it will be.
 func (a *actor) deadline(now time.Time, r reading) (*ending, time.Time) {
 	st := a.in.state
-	// The log knows the clock of the last heartbeat. What is a result for the deadline was sent.
+	// The log has the clock and the results of the last heartbeat.
 	st.Running, st.ClockMillis, st.ClockedAt = r.running, r.total.Milliseconds(), &r.last
 	if st.FirstFrameAt = nil; a.results > 0 {
 		st.FirstFrameAt = st.LiveAt

@@ -17,8 +17,8 @@ const (
 	tellS = 20
 	// tellEveryS is the time between two descriptions, in seconds.
 	tellEveryS = 1
-	// surelyS is the age from which a sentence is told, in seconds: what later samples show may still
-	// change a younger one.
+	// surelyS is the age at which a sentence is sent, in seconds: later samples may still change a
+	// younger one.
 	surelyS = 1.5
 	// maxUntold bounds the sentences that wait for a result.
 	maxUntold = 8
@@ -27,11 +27,11 @@ const (
 // teller writes the narrative of a stream, sentence by sentence. It is for one goroutine.
 type teller struct {
 	samples []evidence.Frame // about half a second apart
-	started bool             // the opening was told
-	told    float64          // the time up to which everything was told
+	started bool             // the opening was sent
+	told    float64          // the time up to which all sentences were sent
 	due     float64
 	untold  []stream.NarrativeUpdate
-	recent  []narrative.Entry // the latest told ones
+	recent  []narrative.Entry // the latest sentences that were sent
 }
 
 // take adds a sample.
@@ -90,7 +90,7 @@ func (t *teller) describe(v view, aspect float64, rules answer.Calibration) {
 	t.recent = slices.DeleteFunc(t.recent, func(e narrative.Entry) bool { return e.AtS < now-tellS })
 }
 
-// repeats reports whether a sentence was told: the same words at about the same time.
+// repeats reports whether the same words were sent for about the same time.
 func (t *teller) repeats(e narrative.Entry) bool {
 	return slices.ContainsFunc(t.recent, func(r narrative.Entry) bool {
 		return math.Abs(r.AtS-e.AtS) < surelyS && strings.EqualFold(r.Text, e.Text)

@@ -210,7 +210,7 @@ func TestBoxes(t *testing.T) {
 	require.Len(t, live.ShownDetections(query.Compile("Is there a dog?"), []string{"dog"}, many), stream.MaxDetections)
 }
 
-// TestTheNarrativeGrows: a dog enters from the left, stays for longer than what is described at once, and
+// TestTheNarrativeGrows: a dog enters from the left, stays for longer than the teller looks back, and
 // leaves.
 func TestTheNarrativeGrows(t *testing.T) {
 	t.Parallel()

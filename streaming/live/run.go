@@ -88,7 +88,7 @@ func (s *Session) deliver(ctx context.Context, f finding) {
 	}
 }
 
-// step does what is due. It returns the end of the session, or the time of the next step.
+// step does the work that is due. It returns the end of the session, or the time of the next step.
 func (a *actor) step(now time.Time) (end *ending, next time.Time) {
 	st := a.in.state
 	switch {
@@ -100,6 +100,8 @@ func (a *actor) step(now time.Time) (end *ending, next time.Time) {
 		return a.in.ending, next
 	case a.in.connection == peer.Closed:
 		return &ending{detail: "The client closed the connection."}, next
+	case a.in.refusedLive:
+		return &ending{reason: stream.Failed, detail: "The service could not record that the stream is live."}, next
 	}
 	a.ask()
 	if a.in.connection == peer.Connected && st.Status == stream.Ready && !a.goneLive {

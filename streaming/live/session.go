@@ -40,15 +40,16 @@ type Session struct {
 
 // inputs are what other goroutines tell the one of the session.
 type inputs struct {
-	state      stream.State
-	funds      Funds
-	answered   bool // the log answered the latest call
-	refusedEnd bool // the log refused the end
-	connection peer.State
-	codec      string
-	sockets    int
-	ending     *ending // a wish to end, the first one
-	given      bool    // the end need not be recorded any more
+	state       stream.State
+	funds       Funds
+	answered    bool // the log answered the latest call
+	refusedLive bool // the log refused that the stream is live
+	refusedEnd  bool // the log refused the end
+	connection  peer.State
+	codec       string
+	sockets     int
+	ending      *ending // a wish to end, the first one
+	given       bool    // the end need not be recorded any more
 }
 
 func newSession(h *Host, st stream.State) *Session {
@@ -227,17 +228,20 @@ func (s *Session) read() inputs {
 
 // heard keeps what the log answered.
 func (s *Session) heard(c stream.Command, st stream.State, f Funds, err error) {
+	_, goes := c.(stream.GoLive)
 	_, end := c.(stream.End)
 	s.tell(func(in *inputs) {
 		in.answered = !away(err)
 		if st.Exists() && in.answered {
-			in.state = st // of a log that is away it may be what was not stored
+			in.state = st // a log that is away may return a state that it has not stored
 		}
 		if err == nil {
 			in.funds = f
 		}
+		refused := err != nil && in.answered
+		in.refusedLive = in.refusedLive || goes && refused
 		if end {
-			in.refusedEnd = err != nil && in.answered
+			in.refusedEnd = refused
 		}
 	})
 	if err != nil && s.ctx.Err() == nil {

@@ -10,6 +10,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/sampling"
 	"vqa/domain/stream"
 	"vqa/streaming/decode"
 )
@@ -181,9 +182,17 @@ func (w *watcher) take(v view, s decode.Sample, got Response) {
 	if s.Height > 0 {
 		w.window.aspect = float64(s.Width) / float64(s.Height)
 	}
+	// Most detections are noise, and their colors would take most of the memory.
+	for i, d := range got.Detections {
+		if d.Score < sampling.HintScore(w.rules) {
+			got.Detections[i].Colors = nil
+		}
+	}
 	f := evidence.Frame{At: w.clock.at(s.At).Seconds(), Detections: got.Detections, Shades: got.Shades}
-	w.window.add(f, 2*longS)
-	w.teller.take(f)
+	w.window.add(f)
+	if w.question.Load().narrative {
+		w.teller.take(f)
+	}
 }
 
 // answer decides the question over the window. detections are those of the newest sample.

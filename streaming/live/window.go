@@ -17,8 +17,11 @@ const (
 	// longS is the length for actions, in seconds. A fall takes 1.5 s, and the second after it shows that
 	// the body stays down.
 	longS = 4
-	// maxWindow bounds the samples of a window.
-	maxWindow = 256
+	// keepS is the time for which a window keeps a sample, in seconds. A slow engine has too few samples
+	// in it, so the latest keepSamples stay in any case. maxWindow bounds the samples.
+	keepS       = 2 * longS
+	keepSamples = 16
+	maxWindow   = 256
 )
 
 // view is what the engine was asked to find in the samples of a window.
@@ -41,14 +44,14 @@ type window struct {
 	aspect  float64
 }
 
-// add adds the newest sample and forgets those that are older than the longest window.
-func (w *window) add(f evidence.Frame, keepS float64) {
+// add adds the newest sample and forgets old ones.
+func (w *window) add(f evidence.Frame) {
 	if n := len(w.samples); n > 0 && f.At <= w.samples[n-1].At {
 		return // two pictures at one time of the clock
 	}
 	w.samples = append(w.samples, f)
 	old := 0
-	for old < len(w.samples) && w.samples[old].At < f.At-keepS {
+	for old < len(w.samples)-keepSamples && w.samples[old].At < f.At-keepS {
 		old++
 	}
 	old = max(old, len(w.samples)-maxWindow)

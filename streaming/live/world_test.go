@@ -229,7 +229,7 @@ func run(t *testing.T, c stream.Create, balance int64, test func(w *world)) {
 		s, err := w.host.Open(w.log.state)
 		require.NoError(t, err)
 		w.session, w.reader = s, read(s.Subscribe(0))
-		defer w.host.Close(context.Background()) //nolint:errcheck // it was closed, unless the test has failed
+		defer w.host.Close(context.Background()) // in case the test fails
 		test(w)
 		require.NoError(t, w.host.Close(t.Context()))
 		synctest.Wait()
