@@ -33,7 +33,7 @@ func newStranger(t testing.TB, mode, url string) *stranger {
 		t.Skip("make setup could not install the Python packages of aiortc")
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*patience)
-	c := exec.CommandContext(ctx, python, filepath.Join("aiortc", "client.py"), mode, url) //nolint:gosec // a program of the test
+	c := exec.CommandContext(ctx, python, filepath.Join("aiortc", "client.py"), mode, url)
 	s := &stranger{t: t, errors: &strings.Builder{}}
 	c.Stderr = s.errors
 	s.in, err = c.StdinPipe()

@@ -42,6 +42,7 @@ func (s *Server) Events(w http.ResponseWriter, r *http.Request, streamID string)
 	h.Set("X-Accel-Buffering", "no") // turns off buffering in nginx
 	w.WriteHeader(http.StatusOK)
 	e := &eventWriter{server: s, out: w, control: http.NewResponseController(w)}
+	defer func() { _ = e.control.SetWriteDeadline(time.Time{}) }() // the connection can get another request
 	if err := e.follow(ctx, streamID, place, after); err != nil {
 		s.Logger.Debug("an event stream of a stream ended early", "stream_id", streamID, "error", err)
 	}

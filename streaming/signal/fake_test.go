@@ -231,6 +231,9 @@ type node struct {
 	streams *streams
 	server  *signal.Server
 	http    *httptest.Server
+
+	mu   sync.Mutex
+	last *http.Request // the latest one
 }
 
 // newNode returns a node whose times are short. change may adapt its options.
@@ -247,6 +250,9 @@ func newNode(t testing.TB, change func(*signal.Options)) *node {
 		"/v1/streams/{id}/signal": n.server.Socket, "/v1/streams/{id}/whip": n.server.WHIP, "/v1/streams/{id}/events": n.server.Events,
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			n.mu.Lock()
+			n.last = r.Clone(context.WithoutCancel(r.Context()))
+			n.mu.Unlock()
 			if err := serve(w, r, r.PathValue("id")); err != nil {
 				refuse(w, err)
 			}

@@ -3,7 +3,10 @@ package signal
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,11 +35,16 @@ func (c *socket) dial(ctx context.Context, node string) (*websocket.Conn, error)
 	ctx, cancel := context.WithTimeout(ctx, c.server.Call)
 	defer cancel()
 	header := http.Header{hopHeader: {"1"}}
-	for _, name := range []string{"Authorization", "Origin", "User-Agent", "X-Forwarded-For"} {
+	for _, name := range []string{"Authorization", "Origin", "User-Agent"} {
 		if values := c.request.Header.Values(name); len(values) > 0 {
 			header[name] = values
 		}
 	}
+	way := c.request.Header.Values("X-Forwarded-For")
+	if address, _, err := net.SplitHostPort(c.request.RemoteAddr); err == nil {
+		way = append(slices.Clone(way), address)
+	}
+	header.Set("X-Forwarded-For", strings.Join(way, ", "))
 	// The library closes the body of a response without an upgrade.
 	conn, _, err := websocket.Dial(ctx, node+c.request.URL.RequestURI(), &websocket.DialOptions{HTTPClient: c.server.Client, HTTPHeader: header}) //nolint:bodyclose // see above
 	if err != nil {

@@ -24,6 +24,10 @@ func TestPassedOn(t *testing.T) {
 	require.Equal(t, message.Queued{Position: 1}, c.next())
 	door.streams.put(streamID, signal.Place{Node: owner.http.URL}) // the owner appears later
 	require.Equal(t, ready(), c.next())
+	owner.mu.Lock()
+	require.Equal(t, "svcct_x", owner.last.URL.Query().Get("token"))
+	require.Equal(t, "127.0.0.1", owner.last.Header.Get("X-Forwarded-For"))
+	owner.mu.Unlock()
 	c.send(`{"type":"offer","sdp":"o"}`)
 	require.Equal(t, message.Answer{SDP: "answer to o"}, c.next())
 	s.send(message.Warning{RemainingS: 60})

@@ -154,9 +154,7 @@ func TestAPlaceThatCannotBeRead(t *testing.T) {
 func TestRefusedBeforeTheUpgrade(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, func(o *signal.Options) { o.Total = 1 })
-	_, response, err := websocket.Dial(t.Context(), n.url("signal"), nil)
-	require.Error(t, err)
-	require.Equal(t, http.StatusNotFound, response.StatusCode)
+	require.Equal(t, http.StatusNotFound, n.refusal())
 	n.open()
 	for name, tt := range map[string]struct {
 		header http.Header
@@ -173,9 +171,15 @@ func TestRefusedBeforeTheUpgrade(t *testing.T) {
 		require.Contains(t, body, "validation_failed", name)
 	}
 	n.join()
-	_, response, err = websocket.Dial(t.Context(), n.url("signal"), nil)
-	require.Error(t, err)
-	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.Equal(t, http.StatusServiceUnavailable, n.refusal())
+}
+
+// refusal returns the status of a socket that is refused.
+func (n *node) refusal() int {
+	n.t.Helper()
+	_, response, err := websocket.Dial(n.t.Context(), n.url("signal"), nil) //nolint:bodyclose // the library closes it
+	require.Error(n.t, err)
+	return response.StatusCode
 }
 
 // request sends a request of a stream and returns its response.
@@ -237,7 +241,5 @@ func TestCloseOfTheServer(t *testing.T) {
 	c.closed(websocket.StatusServiceRestart, "shutting down")
 	require.NoError(t, <-closed)
 	require.False(t, s.over())
-	_, response, err := websocket.Dial(t.Context(), n.url("signal"), nil)
-	require.Error(t, err)
-	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.Equal(t, http.StatusServiceUnavailable, n.refusal())
 }
