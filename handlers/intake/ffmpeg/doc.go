@@ -9,7 +9,8 @@
 //
 // Every file is opened with the MP4/QuickTime demuxer, and with the one protocol that its
 // source needs. ffmpeg therefore cannot take a file for a playlist or a raw stream because of
-// its first bytes, and an MP4 file cannot make it open a second source.
+// its first bytes, and an MP4 file cannot make it open a second source. A camera (rtsp) is read
+// with the RTSP demuxer, over one TCP connection.
 //
 // # Confinement
 //

@@ -37,7 +37,7 @@ const defaultCPU = time.Minute
 
 // Job is one run of ffmpeg.
 type Job struct {
-	// Input is the path of a file or an http or https URL. When it is empty, the job reads
+	// Input is the path of a file, an http or https URL, or the rtsp URL of a camera. When it is empty, the job reads
 	// Process.Stdin in the format that InputArgs name.
 	Input string
 	// InputArgs are options of the input, without -i, -f and limits.
@@ -85,6 +85,9 @@ func Remote(source string) bool {
 	return strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://")
 }
 
+// camera reports whether a source is the URL of a camera.
+func camera(source string) bool { return strings.HasPrefix(source, "rtsp://") }
+
 // arguments returns the arguments of ffmpeg for a job.
 func (j Job) arguments() []string {
 	args := []string{"-nostdin", "-hide_banner", "-v", "error", "-max_alloc", strconv.Itoa(maxAlloc)}
@@ -94,6 +97,11 @@ func (j Job) arguments() []string {
 		// With a fixed demuxer, a source is decoded in the same format as it was probed.
 		args = append(args, "-protocol_whitelist", protocols(j.Input), "-rw_timeout", strconv.FormatInt(networkTimeout.Microseconds(), 10),
 			"-f", "mov", "-max_pixels", strconv.Itoa(maxPixels))
+		name = j.Input
+	case camera(j.Input):
+		// All of RTSP goes through one TCP connection, so that one port is enough.
+		args = append(args, "-protocol_whitelist", "tcp", "-rtsp_transport", "tcp", "-timeout", strconv.FormatInt(networkTimeout.Microseconds(), 10),
+			"-f", "rtsp", "-max_pixels", strconv.Itoa(maxPixels))
 		name = j.Input
 	case j.Input != "":
 		args = append(args, "-protocol_whitelist", "file", "-f", "mov", "-max_pixels", strconv.Itoa(maxPixels))
@@ -144,7 +152,7 @@ func (r *Runner) confine(j Job) (confine.Limits, error) {
 	c := confine.Limits{
 		Program: r.program, CPUSeconds: uint64((cpu + time.Second - 1) / time.Second), AddressSpace: maxAddressSpace,
 		FileBytes: uint64(max(0, j.OutputBytes)), Files: maxFiles, Landlock: r.measures.landlock > 0, Seccomp: r.measures.seccomp,
-		Network: Remote(j.Input), Read: append([]string{r.program}, essentials...), Folders: r.folders(),
+		Network: Remote(j.Input) || camera(j.Input), Read: append([]string{r.program}, essentials...), Folders: r.folders(),
 	}
 	if r.isolates(c) == isolatedByUser {
 		c.Threads = maxThreads
@@ -210,6 +218,8 @@ func portOf(source string) (uint16, error) {
 		return uint16(port), nil
 	case u.Scheme == "https":
 		return 443, nil
+	case u.Scheme == "rtsp":
+		return 554, nil
 	}
 	return 80, nil
 }
