@@ -218,6 +218,11 @@ var importRules = append([]importRule{
 		why:  "the command line can do what every caller of the public API can do, and nothing else",
 	},
 	{
+		name: "the camera speaks to the public API", in: []string{"vqa/cmd/vqa/internal/camera"},
+		only: []string{"vqa/domain/stream", "vqa/handlers/intake/ffmpeg", "vqa/streaming/message", "github.com/coder/websocket", pion},
+		why:  "vqa stream can do what a browser can do, and nothing else",
+	},
+	{
 		name: "migrations know no code", in: []string{"vqa/migrations"},
 		never: []string{"vqa/..."},
 		why:   "an old migration must not change with today's types",

@@ -269,8 +269,11 @@ func read(resp *http.Response, into any) (err error) {
 	if err := json.Unmarshal(raw, into); err != nil {
 		return fmt.Errorf("the server sent a response that is not valid for this API: %w", err)
 	}
-	if a, ok := into.(*Analysis); ok {
-		a.Raw = raw
+	switch v := into.(type) {
+	case *Analysis:
+		v.Raw = raw
+	case *Stream:
+		v.Raw = raw
 	}
 	return nil
 }

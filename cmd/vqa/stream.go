@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/camera"
+	"vqa/cmd/vqa/internal/client"
+	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/stream"
+	"vqa/streaming/message"
+)
+
+// endPatience bounds the requests after the stream.
+const endPatience = 10 * time.Second
+
+// streamOptions holds the flags of `vqa stream`.
+type streamOptions struct {
+	server, key, model               string
+	narrative, recording, loop, json bool
+}
+
+func streamCommand() *cobra.Command {
+	var o streamOptions
+	cmd := &cobra.Command{
+		Use:   "stream FILE|rtsp://… PROMPT",
+		Short: "Send a camera or a file as live video and print answers as they change",
+		Long: `Creates a live stream, sends a video file (MP4 or QuickTime) at its own speed or a network camera (RTSP
+over TCP) to it over WebRTC, and prints a line whenever the answer changes. The stream ends with the file,
+or with Ctrl-C. Seconds with video are billed.
+
+The server and the key are found as for vqa ask. The user name and the password of a camera are part of its
+URL; other users of this machine can read them in the list of processes.
+
+With --json, each message of the service is a line, and the last line is the stream.
+
+Exit status: 0 when the stream was completed or interrupted; 1 for an error; 2 for wrong usage; 3 when the
+service ended the stream for another reason.`,
+		Example: `  vqa stream clip.mp4 "Is there a dog?"
+  vqa stream rtsp://192.0.2.7/stream1 "How many people are there?" --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := loadConfig()
+			if err != nil {
+				return err
+			}
+			return runStream(cmd.Context(), c, o, args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.server, "url", "", "base URL of the server")
+	flags.StringVar(&o.key, "key", "", "API key (VQA_API_KEY keeps it out of the process list)")
+	flags.StringVar(&o.model, "model", "", "model; when empty, the default model")
+	flags.BoolVar(&o.narrative, "narrative", false, "also print a narrative of the video")
+	flags.BoolVar(&o.recording, "recording", false, "record the stream")
+	flags.BoolVar(&o.loop, "loop", false, "repeat the file until Ctrl-C")
+	flags.BoolVar(&o.json, "json", false, "print the messages of the service as lines of JSON")
+	return strict(cmd, "FILE|rtsp://…", "PROMPT")
+}
+
+func runStream(ctx context.Context, c config, o streamOptions, source, prompt string, stdout, stderr io.Writer) (err error) {
+	if !strings.HasPrefix(source, "rtsp://") {
+		if info, err := os.Stat(source); err != nil {
+			return err
+		} else if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", source)
+		}
+	} else if o.loop {
+		return errors.New("--loop repeats a file, and a camera has no end")
+	}
+	runner, err := c.openFFmpeg(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := connect(ctx, c, o.server, o.key, stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	s.awaitReady(ctx)
+	body := map[string]any{"prompt": prompt, "options": map[string]bool{"narrative": o.narrative}, "recording": o.recording}
+	if o.model != "" {
+		body["model"] = o.model
+	}
+	st, err := s.CreateStream(ctx, body, client.NewIdempotencyKey())
+	if err != nil {
+		return err
+	}
+	if st.Signaling == nil {
+		return fmt.Errorf("the server gave no signaling URL for %s", terminal.Printable(st.ID))
+	}
+	p := streamPrinter{options: o, stdout: terminal.NewScreen(stdout), stderr: stderr, count: st.Query.PromptIntent == "count"}
+	_, failed := camera.Run(ctx, camera.Options{
+		URL: st.Signaling.URL, Token: func(ctx context.Context) (string, error) { return s.SignalToken(ctx, st.ID) },
+		FFmpeg: runner, Source: source, Loop: o.loop, Received: p.print,
+	})
+	// The stream has ended, unless Run failed. It must not be billed further then.
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
+	defer cancel()
+	ended, err := s.EndStream(ending, st.ID)
+	if err := errors.Join(failed, err); err != nil {
+		return err
+	}
+	return p.end(ended)
+}
+
+// streamPrinter prints what the service says about a stream.
+type streamPrinter struct {
+	options streamOptions
+	stdout  terminal.Screen
+	stderr  io.Writer
+	count   bool   // the question asks for a number
+	last    string // the answer of the last line
+	broken  error  // of a line of JSON
+}
+
+func (p *streamPrinter) print(r camera.Received) {
+	if p.options.json {
+		p.line(r.Raw)
+		return
+	}
+	switch m := r.Message.(type) {
+	case message.Queued:
+		fmt.Fprintf(p.stderr, "queued, position %d\n", m.Position)
+	case message.Live:
+		fmt.Fprintln(p.stderr, "live; end the stream with Ctrl-C")
+	case message.Result:
+		p.result(m)
+	case message.Warning:
+		fmt.Fprintf(p.stderr, "the stream ends in %d s\n", m.RemainingS)
+	case message.Error:
+		fmt.Fprintf(p.stderr, "%s: %s\n", terminal.Printable(string(m.Code)), terminal.Printable(m.Message))
+	}
+}
+
+// line prints JSON on one line. The first error is kept for the end.
+func (p *streamPrinter) line(raw json.RawMessage) {
+	var out bytes.Buffer
+	err := json.Compact(&out, raw)
+	if err == nil {
+		out.WriteByte('\n')
+		_, err = p.stdout.Write(out.Bytes())
+	}
+	if p.broken == nil {
+		p.broken = err
+	}
+}
+
+// result prints an answer that differs from the one before, and each new sentence.
+func (p *streamPrinter) result(m message.Result) {
+	r := client.Analysis{Result: &client.Result{Answer: string(m.Answer), Confidence: m.Confidence, DetectedCount: m.DetectedCount}}
+	if p.count {
+		r.Query.PromptIntent = "count"
+	}
+	if word := answerWord(p.stdout, r); word != p.last {
+		p.last = word
+		fmt.Fprintf(p.stdout, "  %8s  %s  %s\n", terminal.ClockTime(m.AtS), word, p.stdout.Paint(terminal.Dim, fmt.Sprintf("%s (%.2f)", confidenceWord(m.Confidence), m.Confidence)))
+	}
+	if n := m.NarrativeUpdate; n != nil {
+		fmt.Fprintf(p.stdout, "  %8s  %s\n", terminal.ClockTime(n.AtS), terminal.Printable(n.Text))
+	}
+}
+
+// end prints the ended stream.
+func (p *streamPrinter) end(st client.Stream) error {
+	reason := stream.Failed
+	if st.EndReason != nil {
+		reason = stream.EndReason(*st.EndReason)
+	}
+	if p.options.json {
+		if p.line(st.Raw); p.broken != nil {
+			return p.broken
+		}
+	} else {
+		parts := []string{"ended: " + string(reason)}
+		if st.Usage != nil {
+			parts = append(parts, fmt.Sprintf("billed %s s", terminal.Thousands(st.Usage.BilledSeconds)))
+			if st.Usage.CreditBalanceAfter != nil {
+				parts = append(parts, fmt.Sprintf("balance %s s", terminal.Thousands(*st.Usage.CreditBalanceAfter)))
+			}
+		}
+		fmt.Fprintf(p.stdout, "\n  %s\n", p.stdout.Paint(terminal.Dim, terminal.Printable(strings.Join(append(parts, st.Model, st.ID), " · "))))
+		if !st.Livemode {
+			fmt.Fprintf(p.stdout, "  %s\n", p.stdout.Paint(terminal.BoldYellow, "test mode: these are fixed answers; the video was not examined"))
+		}
+	}
+	if st.FailureDiagnostic != nil {
+		fmt.Fprintf(p.stderr, "vqa: %s\n", terminal.Printable(st.FailureDiagnostic.Hint))
+	}
+	if reason != stream.Completed && reason != stream.Canceled {
+		return exitFailed
+	}
+	return nil
+}

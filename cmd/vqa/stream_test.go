@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/cmd/vqa/internal/camera"
+	"vqa/cmd/vqa/internal/client"
+	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/answer"
+	"vqa/domain/stream"
+	"vqa/streaming/message"
+)
+
+func received(t *testing.T, messages ...message.Server) []camera.Received {
+	t.Helper()
+	var all []camera.Received
+	for _, m := range messages {
+		raw, err := message.Encode(m)
+		require.NoError(t, err)
+		all = append(all, camera.Received{Message: m, Raw: raw})
+	}
+	return all
+}
+
+func TestStreamPrintsAnswersWhenTheyChange(t *testing.T) {
+	t.Parallel()
+	count := func(n int) *int { return &n }
+	result := func(atS float64, a answer.Answer, n *int) message.Result {
+		return message.Result{AtS: atS, Answer: a, Confidence: 0.8, DetectedCount: n}
+	}
+	narrated := result(3, answer.No, nil)
+	narrated.NarrativeUpdate = &stream.NarrativeUpdate{AtS: 2.5, Text: "A dog\nleaves."}
+	reason, balance := "completed", int64(5990)
+	ended := client.Stream{ID: "st_1", Model: "sight-1", Livemode: true, EndReason: &reason, Raw: json.RawMessage("{\n \"id\": \"st_1\"}")}
+	ended.Usage = &struct {
+		BilledSeconds      int64  `json:"billed_seconds"`
+		CreditBalanceAfter *int64 `json:"credit_balance_after"`
+	}{10, &balance}
+
+	messages := received(t, message.Queued{Position: 2}, message.Live{}, result(0, answer.Yes, nil), result(1, answer.Yes, nil), narrated,
+		message.Warning{RemainingS: 60}, message.Error{Code: "engine_unavailable", Message: "No\nresults."}, message.Metering{})
+	var stdout, stderr bytes.Buffer
+	p := streamPrinter{stdout: terminal.NewScreen(&stdout), stderr: &stderr}
+	for _, m := range messages {
+		p.print(m)
+	}
+	require.NoError(t, p.end(ended))
+	require.Equal(t, "    0:00.0  YES  reliable (0.80)\n    0:03.0  NO  reliable (0.80)\n    0:02.5  A dog\\u000aleaves.\n"+
+		"\n  ended: completed · billed 10 s · balance 5,990 s · sight-1 · st_1\n", stdout.String())
+	require.Equal(t, "queued, position 2\nlive; end the stream with Ctrl-C\nthe stream ends in 60 s\nengine_unavailable: No\\u000aresults.\n", stderr.String())
+
+	stdout.Reset()
+	p = streamPrinter{stdout: terminal.NewScreen(&stdout), stderr: &stderr, count: true}
+	for _, m := range received(t, result(0, answer.Yes, count(2)), result(1, answer.Yes, count(2)), result(2, answer.Yes, count(1200))) {
+		p.print(m)
+	}
+	require.Equal(t, "    0:00.0  2  reliable (0.80)\n    0:02.0  1,200  reliable (0.80)\n", stdout.String())
+
+	stdout.Reset()
+	p = streamPrinter{stdout: terminal.NewScreen(&stdout), stderr: &stderr, options: streamOptions{json: true}}
+	for _, m := range messages {
+		p.print(m)
+	}
+	reason = "error"
+	require.ErrorIs(t, p.end(ended), exitFailed)
+	lines := bytes.Split(bytes.TrimSpace(stdout.Bytes()), []byte("\n"))
+	require.Len(t, lines, len(messages)+1)
+	for _, line := range lines {
+		require.True(t, json.Valid(line), "%s", line)
+	}
+	require.JSONEq(t, `{"id": "st_1"}`, string(lines[len(messages)]))
+}
