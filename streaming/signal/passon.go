@@ -20,7 +20,9 @@ import (
 func (c *socket) passOn(ctx context.Context, node string) *verdict {
 	remote, err := c.dial(ctx, node)
 	if err != nil {
-		c.server.Logger.Warn("cannot reach the node of a stream", "stream_id", c.streamID, "node", node, "error", err)
+		if c.lost.IsZero() { // once, although it is tried again
+			c.server.Logger.Warn("cannot reach the node of a stream", "stream_id", c.streamID, "node", node, "error", err)
+		}
 		return c.wait(ctx)
 	}
 	defer func() { _ = remote.CloseNow() }()
@@ -45,8 +47,12 @@ func (c *socket) dial(ctx context.Context, node string) (*websocket.Conn, error)
 		way = append(slices.Clone(way), address)
 	}
 	header.Set("X-Forwarded-For", strings.Join(way, ", "))
+	// As a parameter, the token would be in the URL that errors and logs show.
+	if token := c.request.URL.Query().Get("token"); token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
 	// The library closes the body of a response without an upgrade.
-	conn, _, err := websocket.Dial(ctx, node+c.request.URL.RequestURI(), &websocket.DialOptions{HTTPClient: c.server.Client, HTTPHeader: header}) //nolint:bodyclose // see above
+	conn, _, err := websocket.Dial(ctx, node+c.request.URL.EscapedPath(), &websocket.DialOptions{HTTPClient: c.server.Client, HTTPHeader: header}) //nolint:bodyclose // see above
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,8 @@ func TestPassedOn(t *testing.T) {
 	door.streams.put(streamID, signal.Place{Node: owner.http.URL}) // the owner appears later
 	require.Equal(t, ready(), c.next())
 	owner.mu.Lock()
-	require.Equal(t, "svcct_x", owner.last.URL.Query().Get("token"))
+	require.Empty(t, owner.last.URL.RawQuery, "a token in a URL would be logged")
+	require.Equal(t, "Bearer svcct_x", owner.last.Header.Get("Authorization"))
 	require.Equal(t, "127.0.0.1", owner.last.Header.Get("X-Forwarded-For"))
 	owner.mu.Unlock()
 	c.send(`{"type":"offer","sdp":"o"}`)
