@@ -35,7 +35,7 @@ func newStranger(t testing.TB, mode, url string) *stranger {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*patience)
 	c := exec.CommandContext(ctx, python, filepath.Join("aiortc", "client.py"), mode, url)
 	s := &stranger{t: t, errors: &strings.Builder{}}
-	c.Stderr = s.errors
+	c.Stderr, c.Env = s.errors, append(os.Environ(), "TOKEN=svcct_x")
 	s.in, err = c.StdinPipe()
 	require.NoError(t, err)
 	out, err := c.StdoutPipe()

@@ -3,6 +3,8 @@
     client.py signal URL    over the WebSocket of a stream
     client.py whip URL      over WHIP; the results come from the event stream URL/../events
 
+The variable TOKEN is the credential for WHIP.
+
 It shows a bright scene. Commands on the standard input: "bright", "dark", "close" (closes the connection of
 the media), "delete" (WHIP), or a JSON message to send.
 Each message of the service is printed as a line of JSON, and the close of the socket as {"closed": code}.
@@ -10,6 +12,7 @@ Each message of the service is printed as a line of JSON, and the close of the s
 
 import asyncio
 import json
+import os
 import sys
 
 import aiohttp
@@ -113,7 +116,8 @@ async def whip(session, url, pc, scene):
 async def main(mode, url):
     pc, scene = RTCPeerConnection(), Scene()
     pc.addTrack(scene)
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=120)) as session:
+    headers = {"Authorization": "Bearer " + os.environ["TOKEN"]} if mode == "whip" else {}
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=120), headers=headers) as session:
         await {"signal": signal, "whip": whip}[mode](session, url, pc, scene)
     await pc.close()
 
