@@ -73,8 +73,7 @@ type Subscription interface {
 // Options of a Server. Streams is required; the others have defaults.
 type Options struct {
 	Streams Streams
-	// Client connects to other nodes, with the path, the query and the Authorization of the client's
-	// request. It needs timeouts of its own for the connection and for the header of a response, but none
+	// Client connects to other nodes, with the path of the client's request and its credential. It needs timeouts of its own for the connection and for the header of a response, but none
 	// for the whole request. The default is http.DefaultClient.
 	Client *http.Client
 	// Join is the time from the connection to the message join: 10 s.

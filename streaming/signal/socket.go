@@ -101,7 +101,7 @@ func checkUpgrade(r *http.Request) error {
 		})
 	}
 	if r.Method != http.MethodGet || !has("Connection", "upgrade") || !has("Upgrade", "websocket") {
-		return &StatusError{http.StatusUpgradeRequired, fault.New(fault.ValidationFailed, "This is the signaling WebSocket of a stream. Connect with a WebSocket client.")}
+		return fault.New(fault.ValidationFailed, "This is the signaling WebSocket of a stream. Connect with a WebSocket client.")
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(r.Header.Get("Sec-WebSocket-Key")))
 	if err != nil || len(key) != 16 || len(r.Header.Values("Sec-WebSocket-Key")) != 1 || r.Header.Get("Sec-WebSocket-Version") != "13" || !r.ProtoAtLeast(1, 1) {

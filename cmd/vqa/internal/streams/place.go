@@ -7,7 +7,6 @@ import (
 	"vqa/domain/stream"
 	"vqa/handlers/command"
 	"vqa/projections/resources"
-	"vqa/streaming/live"
 	"vqa/streaming/message"
 	"vqa/streaming/peer"
 	"vqa/streaming/signal"
@@ -44,7 +43,7 @@ func (p places) Place(ctx context.Context, streamID string) (signal.Place, error
 	for _, server := range p.node.iceServers(st) {
 		ready.ICEServers = append(ready.ICEServers, message.ICEServer(server))
 	}
-	return signal.Place{Session: session{s}, Ready: ready}, nil
+	return signal.Place{Session: signal.Live(s), Ready: ready}, nil
 }
 
 func (p places) queued(ctx context.Context, st stream.State) (signal.Place, error) {
@@ -77,21 +76,3 @@ func (n *Node) iceServers(st stream.State) []peer.ICEServer {
 	}
 	return n.Media.ICEServers(st.ID, n.MaxSession+credentialMargin)
 }
-
-// session is a session as a connection sees it.
-type session struct{ *live.Session }
-
-// AddCandidate implements signal.Session.
-func (s session) AddCandidate(c message.Candidate) error {
-	return s.Session.AddCandidate(peer.Candidate(c))
-}
-
-// Report implements signal.Session.
-func (s session) Report(errors ...message.ICEError) {
-	for _, e := range errors {
-		s.Session.Report(peer.ClientError(e))
-	}
-}
-
-// Subscribe implements signal.Session.
-func (s session) Subscribe(after int64) signal.Subscription { return s.Session.Subscribe(after) }
