@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +14,7 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/answer"
 	"vqa/domain/stream"
+	"vqa/handlers/intake/fixture"
 	"vqa/streaming/message"
 )
 
@@ -73,4 +76,24 @@ func TestStreamPrintsAnswersWhenTheyChange(t *testing.T) {
 		require.True(t, json.Valid(line), "%s", line)
 	}
 	require.JSONEq(t, `{"id": "st_1"}`, string(lines[len(messages)]))
+}
+
+// TestStreamAlone streams without a running server, until the answer is printed and the user interrupts.
+func TestStreamAlone(t *testing.T) {
+	t.Parallel()
+	c := toolConfig(t)
+	c.StreamFirstFrame, c.StreamICETimeout = askWait, askWait // the model is slow on a busy machine
+	_, clip := fixtureFolder(t)
+	ctx, interrupt := context.WithTimeout(t.Context(), askWait)
+	defer interrupt()
+	out, notices := buffer{until: regexp.MustCompile("YES"), on: interrupt}, buffer{}
+	require.NoError(t, runStream(ctx, c, streamOptions{loop: true}, clip, fixture.Prompt, &out, &notices), notices.String())
+	require.Regexp(t, `(?s)^    0:\d\d\.\d  .*YES  \w+ \(0\.\d\d\)\n.*\n  ended: completed · billed \d+ s · balance 5,9\d\d s · \S+ · st_\w+\n$`, out.String())
+	require.Contains(t, notices.String(), "starting one for this command")
+	require.Contains(t, notices.String(), "live; end the stream with Ctrl-C")
+	require.False(t, client.New(c.PublicURL).Healthy(t.Context()), "the server ended with the command")
+
+	for source, want := range map[string]string{"missing.mp4": "no such file", t.TempDir(): "not a regular file", "rtsp://127.0.0.1:1/x": "no end"} {
+		require.ErrorContains(t, runStream(t.Context(), c, streamOptions{loop: true}, source, fixture.Prompt, &out, &notices), want)
+	}
 }
