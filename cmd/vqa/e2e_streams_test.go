@@ -216,6 +216,8 @@ func liveInTestMode(t *testing.T, s *service, clip string) {
 	ended := b.stop()
 	require.Equal(t, false, ended["livemode"])
 	require.Equal(t, map[string]any{"billed_seconds": 0.0, "credit_balance_after": nil}, ended["usage"])
+	triggered := string(s.tool(t, "trigger", "stream.ended", "--url", "http://"+s.addr, "--key", c.key.APIKey))
+	require.Regexp(t, `^stream\.ended  st_\w+  evt_\w+\n$`, triggered)
 }
 
 // nobodyJoins: a stream without a client ends, and its event is in the feed.

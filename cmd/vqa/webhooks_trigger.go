@@ -14,19 +14,23 @@ import (
 	"vqa/domain/webhook"
 )
 
-// triggered is the type of event that test mode produces on request.
-const triggered = "analysis.completed"
+// The types of events that test mode produces on request.
+const (
+	triggersAnalysis = "analysis.completed"
+	triggersStream   = "stream.ended"
+)
 
 func triggerCommand() *cobra.Command {
 	var server, key, prompt string
 	cmd := &cobra.Command{
 		Use:   "trigger TYPE",
 		Short: "Make an event in test mode, to try your webhooks",
-		Long: `Asks a question about the test video with a test key. The event takes its real path: it is in the feed, and it
-is delivered to the endpoints of test mode that subscribe to it. Nothing is billed.
+		Long: `Asks a question about the test video, or creates and ends a live stream, with a test key. The event takes its
+real path: it is in the feed, and it is delivered to the endpoints of test mode that subscribe to it. Nothing is
+billed.
 
-TYPE is analysis.completed. Test mode does not fail, so it makes no other events. For a sample of any type send
-POST /v1/webhook_endpoints/{id}/test.`,
+TYPE is analysis.completed or stream.ended. Test mode does not fail, so it makes no other events. For a sample
+of any type send POST /v1/webhook_endpoints/{id}/test.`,
 		Example: `  vqa trigger analysis.completed --key "$VQA_TEST_KEY"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := loadConfig()
@@ -46,8 +50,8 @@ func runTrigger(ctx context.Context, c config, server, key, kind, prompt string,
 	if !slices.Contains(webhook.EventTypes(), kind) {
 		return fmt.Errorf("%q is not a type of event; the types are %s", kind, strings.Join(webhook.EventTypes(), ", "))
 	}
-	if kind != triggered {
-		return fmt.Errorf("test mode makes no %s; it makes %s. Send POST /v1/webhook_endpoints/{id}/test for a sample", kind, triggered)
+	if kind != triggersAnalysis && kind != triggersStream {
+		return fmt.Errorf("test mode makes no %s; it makes %s and %s. Send POST /v1/webhook_endpoints/{id}/test for a sample", kind, triggersAnalysis, triggersStream)
 	}
 	s, err := connect(ctx, c, server, key, stderr)
 	if err != nil {
@@ -61,17 +65,36 @@ func runTrigger(ctx context.Context, c config, server, key, kind, prompt string,
 	if videoID == "" {
 		return errors.New("the key is not a test key: give one with --key or VQA_API_KEY. POST /v1/sandbox returns one, and so does vqa keys create --mode test")
 	}
-	a, err := s.CreateAnalysis(ctx, map[string]any{"video_id": videoID, "prompt": prompt}, client.NewIdempotencyKey(), 0)
+	cause := answerTheTestVideo
+	if kind == triggersStream {
+		cause = endAStream
+	}
+	resourceID, err := cause(ctx, s.Client, videoID, prompt)
 	if err != nil {
 		return err
 	}
-	if a, err = client.Follow(ctx, s.Client, a, client.PollEvery, func(client.Analysis) {}); err != nil {
-		return err
-	}
-	eventID, err := s.AwaitEvent(ctx, kind, a.ID)
+	eventID, err := s.AwaitEvent(ctx, kind, resourceID)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s  %s  %s\n", kind, a.ID, eventID)
+	fmt.Fprintf(stdout, "%s  %s  %s\n", kind, resourceID, eventID)
 	return nil
+}
+
+// answerTheTestVideo asks about the test video and returns the id of the analysis.
+func answerTheTestVideo(ctx context.Context, c *client.Client, videoID, prompt string) (string, error) {
+	a, err := c.CreateAnalysis(ctx, map[string]any{"video_id": videoID, "prompt": prompt}, client.NewIdempotencyKey(), 0)
+	if err == nil {
+		a, err = client.Follow(ctx, c, a, client.PollEvery, func(client.Analysis) {})
+	}
+	return a.ID, err
+}
+
+// endAStream creates a live stream, ends it and returns its id.
+func endAStream(ctx context.Context, c *client.Client, _, prompt string) (string, error) {
+	st, err := c.CreateStream(ctx, map[string]any{"prompt": prompt}, client.NewIdempotencyKey())
+	if err == nil {
+		st, err = c.EndStream(ctx, st.ID)
+	}
+	return st.ID, err
 }

@@ -90,8 +90,8 @@ func (s *server) RedeliverWebhookDelivery(ctx context.Context, r api.RedeliverWe
 	if err != nil {
 		return nil, err
 	}
-	if !e.Enabled() {
-		return nil, fault.New(fault.ResourceConflict, "The endpoint is disabled. Enable it, then redeliver.")
+	if err := redeliverable(e); err != nil {
+		return nil, err
 	}
 	if d.DeadReason == webhook.ResourceDeleted {
 		return nil, fault.New(fault.ResourceConflict, "The resource of the event was deleted, and the body of the delivery with it.")
@@ -112,11 +112,22 @@ func (s *server) RedeliverWebhookDelivery(ctx context.Context, r api.RedeliverWe
 // RedeliverWebhookDeliveries answers POST /v1/webhook_endpoints/{id}/redeliver.
 func (s *server) RedeliverWebhookDeliveries(ctx context.Context, r api.RedeliverWebhookDeliveriesRequestObject) (api.RedeliverWebhookDeliveriesResponseObject, error) {
 	e, err := s.ownEndpoint(ctx, r.Id)
+	if err == nil {
+		err = redeliverable(e)
+	}
 	if err != nil {
 		return nil, err
 	}
 	out, err := s.redeliver(ctx, e, deliveries.Filter{}, pageOf(nil, nil, nil, &r.Body.CreatedAfter, r.Body.CreatedBefore))
 	return api.RedeliverWebhookDeliveries202JSONResponse(out), err
+}
+
+// redeliverable refuses an endpoint to which every delivery would end as dead. Error: resource_conflict.
+func redeliverable(e webhook.Endpoint) error {
+	if e.Enabled() {
+		return nil
+	}
+	return fault.New(fault.ResourceConflict, "The endpoint is disabled. Enable it, then redeliver.")
 }
 
 // The bounds of one redelivery: 1,000 deliveries, 100 in a transaction.

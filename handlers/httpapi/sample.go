@@ -1,19 +1,21 @@
 package httpapi
 
 import (
+	"fmt"
 	"slices"
 
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/domain/query"
+	"vqa/domain/stream"
 	"vqa/domain/video"
 	"vqa/domain/webhook"
 	"vqa/projections/public"
 )
 
 // sampleTypes are the types of sample events, in the order of preference.
-var sampleTypes = []public.Type{public.VideoReady, public.VideoFailed, public.AnalysisCompleted, public.AnalysisFailed, public.AnalysisCanceled}
+var sampleTypes = []public.Type{public.VideoReady, public.VideoFailed, public.AnalysisCompleted, public.AnalysisFailed, public.AnalysisCanceled, public.StreamEnded}
 
 // sampled is a sample event.
 type sampled struct {
@@ -22,7 +24,7 @@ type sampled struct {
 }
 
 // sample returns an event about a resource that does not exist. wanted is its type; by default it is the first
-// one that the endpoint subscribes to. Error: validation_failed when there is no sample of it.
+// one that the endpoint subscribes to.
 func (s *server) sample(e webhook.Endpoint, wanted string) (sampled, error) {
 	kind := public.Type(wanted)
 	for _, t := range sampleTypes {
@@ -36,8 +38,10 @@ func (s *server) sample(e webhook.Endpoint, wanted string) (sampled, error) {
 		out.video(s, e)
 	case public.AnalysisCompleted, public.AnalysisFailed, public.AnalysisCanceled:
 		return out, out.analysis(s, e)
+	case public.StreamEnded:
+		return out, out.stream(s, e)
 	default:
-		return out, fault.Invalid(fault.Violation{Param: "event_type", Code: fault.Required, Message: "There is no sample of the events that the endpoint subscribes to. Give the type of another one."})
+		return out, fmt.Errorf("there is no sample of %q", kind)
 	}
 	return out, nil
 }
@@ -80,6 +84,24 @@ func (e *sampled) analysis(s *server, to webhook.Endpoint) error {
 		},
 		analysis.Started{AnalysisID: e.resourceID, Attempt: 1, At: e.At}, end)
 	e.Analysis, e.Sequence = &a, 3
+	return nil
+}
+
+// stream adds a live stream that was never joined.
+func (e *sampled) stream(s *server, to webhook.Endpoint) error {
+	m, err := s.Service.Catalog.Resolve("", e.At)
+	if err != nil {
+		return err
+	}
+	e.resourceID = s.Service.IDs.New(id.Stream)
+	st := fold[stream.State, stream.Event](stream.Evolve,
+		stream.Created{
+			StreamID: e.resourceID, AccountID: to.AccountID, Livemode: to.Livemode, Prompt: &s.Fixture.Prompt, Query: query.Compile(s.Fixture.Prompt),
+			ParseMode: stream.ParseHeuristic, Model: m.ID, MaxSessionSeconds: s.Service.Limits.StreamMaxSessionSeconds,
+			WarnAtSeconds: s.Service.Limits.StreamWarnAtSeconds, At: e.At,
+		},
+		stream.Ended{StreamID: e.resourceID, Reason: stream.Canceled, At: e.At})
+	e.Stream, e.Sequence = &st, 2
 	return nil
 }
 

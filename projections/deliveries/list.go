@@ -65,7 +65,7 @@ const visible = `(
 type Filter struct {
 	Status    Status
 	EventType string
-	// Redeliverable leaves only those that may be requeued, DeadReason those that ended for it.
+	// Redeliverable leaves only those that may be requeued and are not due already, DeadReason those that ended for it.
 	Redeliverable bool
 	DeadReason    webhook.DeathReason
 }
@@ -82,7 +82,8 @@ func (s *Store) Deliveries(ctx context.Context, e webhook.Endpoint, f Filter, p 
 		q = q.Where("event_type = ?", f.EventType)
 	}
 	if f.Redeliverable {
-		q = q.Where("state in ('failed', 'dead')").Where("coalesce(dead_reason, '') <> ?", webhook.ResourceDeleted)
+		q = q.Where("state in ('failed', 'dead')").Where("coalesce(dead_reason, '') <> ?", webhook.ResourceDeleted).
+			Where("(state = 'dead' or due > ?)", now)
 	}
 	if f.DeadReason != "" {
 		q = q.Where("dead_reason = ?", f.DeadReason)

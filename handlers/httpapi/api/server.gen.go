@@ -1304,6 +1304,7 @@ const (
 	TestWebhookEndpointRequestEventTypeAnalysisCompleted TestWebhookEndpointRequestEventType = "analysis.completed"
 	TestWebhookEndpointRequestEventTypeAnalysisFailed    TestWebhookEndpointRequestEventType = "analysis.failed"
 	TestWebhookEndpointRequestEventTypeLessThannil       TestWebhookEndpointRequestEventType = "<nil>"
+	TestWebhookEndpointRequestEventTypeStreamEnded       TestWebhookEndpointRequestEventType = "stream.ended"
 	TestWebhookEndpointRequestEventTypeVideoFailed       TestWebhookEndpointRequestEventType = "video.failed"
 	TestWebhookEndpointRequestEventTypeVideoReady        TestWebhookEndpointRequestEventType = "video.ready"
 )
@@ -1318,6 +1319,8 @@ func (e TestWebhookEndpointRequestEventType) Valid() bool {
 	case TestWebhookEndpointRequestEventTypeAnalysisFailed:
 		return true
 	case TestWebhookEndpointRequestEventTypeLessThannil:
+		return true
+	case TestWebhookEndpointRequestEventTypeStreamEnded:
 		return true
 	case TestWebhookEndpointRequestEventTypeVideoFailed:
 		return true
@@ -17303,6 +17306,20 @@ func (response RedeliverWebhookDeliveries404JSONResponse) VisitRedeliverWebhookD
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverWebhookDeliveries409JSONResponse struct{ ConflictJSONResponse }
+
+func (response RedeliverWebhookDeliveries409JSONResponse) VisitRedeliverWebhookDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -365,6 +365,9 @@ func describe(k jsonschema.ErrorKind) (fault.ViolationCode, string) {
 	case *kind.MaxLength:
 		return fault.Length, fmt.Sprintf("must have at most %d characters", k.Want)
 	case *kind.MinItems:
+		if k.Want == 1 {
+			return fault.Length, "must have at least 1 item"
+		}
 		return fault.Length, fmt.Sprintf("must have at least %d items", k.Want)
 	case *kind.MaxItems:
 		return fault.Length, fmt.Sprintf("must have at most %d items", k.Want)

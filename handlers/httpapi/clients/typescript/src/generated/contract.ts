@@ -1610,7 +1610,7 @@ export interface paths {
         /**
          * Redeliver the events of a time range
          * @description Queues the `failed` and `dead` deliveries that were created in the range, newest first, at most 1,000 for each request.
-         *     If `has_more` is true, repeat the request. Each event keeps its `webhook-id` and its body.
+         *     Those that are due already are left out. A disabled endpoint gets 409 `resource_conflict`. If `has_more` is true, repeat the request. Each event keeps its `webhook-id` and its body.
          */
         post: operations["redeliverWebhookDeliveries"];
         delete?: never;
@@ -2960,7 +2960,7 @@ export interface components {
              * @description The type of the sample event. By default it is the first of these that the endpoint subscribes to.
              * @enum {string|null}
              */
-            event_type?: "video.ready" | "video.failed" | "analysis.completed" | "analysis.failed" | "analysis.canceled" | null;
+            event_type?: "video.ready" | "video.failed" | "analysis.completed" | "analysis.failed" | "analysis.canceled" | "stream.ended" | null;
         };
         WebhookDelivery: {
             id: string;
@@ -8575,6 +8575,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
