@@ -50,6 +50,41 @@ func TestDocsWithoutTheRenderer(t *testing.T) {
 	w.refused(w.do(http.MethodGet, "/docs/assets/swagger-ui.css", ""), 404, fault.ResourceNotFound, "")
 }
 
+// TestLivePageIsServedFromHereAlone: the page loads only its own modules, and each import of a module exists.
+func TestLivePageIsServedFromHereAlone(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	page := w.do(http.MethodGet, "/live", "")
+	require.Equal(t, http.StatusOK, page.StatusCode)
+	policy := page.Header.Get("Content-Security-Policy")
+	require.Contains(t, policy, "default-src 'none'; script-src 'self'; style-src 'sha256-")
+	require.NotContains(t, policy, "unsafe")
+	require.Contains(t, page.Header.Get("Permissions-Policy"), "microphone=()")
+	text := string(page.raw)
+	require.Contains(t, text, "curl -s "+w.url+"/v1/client_tokens")
+	require.NotContains(t, strings.ReplaceAll(text, w.url, ""), "//", "nothing from another host")
+	root := regexp.MustCompile(`src="/live/([^"]+)"`).FindStringSubmatch(text)
+	require.NotNil(t, root)
+	imports, loaded := regexp.MustCompile(`from "\./([^"]+)"`), map[string]bool{}
+	for waiting := []string{root[1]}; len(waiting) > 0; waiting = waiting[1:] {
+		if loaded[waiting[0]] {
+			continue
+		}
+		loaded[waiting[0]] = true
+		module := w.do(http.MethodGet, "/live/"+waiting[0], "")
+		require.Equal(t, http.StatusOK, module.StatusCode, waiting[0])
+		require.Equal(t, "text/javascript; charset=utf-8", module.Header.Get("Content-Type"))
+		require.Equal(t, "no-cache", module.Header.Get("Cache-Control"))
+		same := w.do(http.MethodGet, "/live/"+waiting[0], "", "If-None-Match", module.Header.Get("ETag"))
+		require.Equal(t, http.StatusNotModified, same.StatusCode)
+		for _, found := range imports.FindAllStringSubmatch(string(module.raw), -1) {
+			waiting = append(waiting, found[1])
+		}
+	}
+	require.Greater(t, len(loaded), 3)
+	w.refused(w.do(http.MethodGet, "/live/other.js", ""), 404, fault.ResourceNotFound, "")
+}
+
 // TestLinksOfPagesWork: every link of every page works.
 func TestLinksOfPagesWork(t *testing.T) {
 	t.Parallel()
@@ -82,7 +117,7 @@ func TestLinksOfPagesWork(t *testing.T) {
 		}
 	}
 	visit("/docs")
-	for _, page := range []string{"/docs/errors", "/docs/questions", "/docs/changelog", "/docs/quickstart"} {
+	for _, page := range []string{"/docs/errors", "/docs/questions", "/docs/changelog", "/docs/quickstart", "/live"} {
 		require.True(t, seen[page], page)
 	}
 }

@@ -83,6 +83,41 @@ func (s *server) GetDocsAsset(ctx context.Context, r api.GetDocsAssetRequestObje
 	return assetResponse{a, edge.ExchangeOf(ctx).Request}, nil
 }
 
+// GetLivePage answers GET /live.
+func (s *server) GetLivePage(ctx context.Context, _ api.GetLivePageRequestObject) (api.GetLivePageResponseObject, error) {
+	p, err := s.pages.Live()
+	if err != nil {
+		return nil, err
+	}
+	return api.GetLivePage200TexthtmlResponse(show(ctx, p)), nil
+}
+
+// GetLiveAsset answers GET /live/{file}. The modules import each other by name, so their names have no hash and browsers ask
+// for them again.
+func (s *server) GetLiveAsset(ctx context.Context, r api.GetLiveAssetRequestObject) (api.GetLiveAssetResponseObject, error) {
+	a, ok := s.pages.LiveAsset(r.File)
+	if !ok {
+		return nil, fault.New(fault.ResourceNotFound, "This file does not exist.")
+	}
+	return liveAssetResponse{a, edge.ExchangeOf(ctx).Request}, nil
+}
+
+// liveAssetResponse sends a module of the page /live.
+type liveAssetResponse struct {
+	pages.Asset
+	request *http.Request
+}
+
+// VisitGetLiveAssetResponse implements api.GetLiveAssetResponseObject.
+func (a liveAssetResponse) VisitGetLiveAssetResponse(w http.ResponseWriter) error {
+	h := w.Header()
+	h.Set("Content-Type", a.ContentType)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("ETag", `"`+a.Name+`"`)
+	http.ServeContent(w, a.request, "", time.Time{}, bytes.NewReader(a.Content))
+	return nil
+}
+
 // assetResponse sends a file that pages load.
 type assetResponse struct {
 	pages.Asset

@@ -4192,6 +4192,12 @@ type ServerInterface interface {
 	// GetHealth Liveness probe
 	// (GET /healthz)
 	GetHealth(w http.ResponseWriter, r *http.Request)
+	// GetLivePage Page that sends live video
+	// (GET /live)
+	GetLivePage(w http.ResponseWriter, r *http.Request)
+	// GetLiveAsset Script of the page that sends live video
+	// (GET /live/{file})
+	GetLiveAsset(w http.ResponseWriter, r *http.Request, file string)
 	// GetMetrics Metrics in the Prometheus text format
 	// (GET /metrics)
 	GetMetrics(w http.ResponseWriter, r *http.Request)
@@ -4462,6 +4468,18 @@ func (_ Unimplemented) GetQuickstart(w http.ResponseWriter, r *http.Request) {
 // GetHealth Liveness probe
 // (GET /healthz)
 func (_ Unimplemented) GetHealth(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetLivePage Page that sends live video
+// (GET /live)
+func (_ Unimplemented) GetLivePage(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetLiveAsset Script of the page that sends live video
+// (GET /live/{file})
+func (_ Unimplemented) GetLiveAsset(w http.ResponseWriter, r *http.Request, file string) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -5052,6 +5070,46 @@ func (siw *ServerInterfaceWrapper) GetHealth(w http.ResponseWriter, r *http.Requ
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetHealth(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetLivePage operation middleware
+func (siw *ServerInterfaceWrapper) GetLivePage(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetLivePage(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetLiveAsset operation middleware
+func (siw *ServerInterfaceWrapper) GetLiveAsset(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "file" -------------
+	var file string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "file", chi.URLParam(r, "file"), &file, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "file", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetLiveAsset(w, r, file)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -7853,6 +7911,12 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/healthz", wrapper.GetHealth)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/live", wrapper.GetLivePage)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/live/{file}", wrapper.GetLiveAsset)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/metrics", wrapper.GetMetrics)
 	})
 	r.Group(func(r chi.Router) {
@@ -8890,6 +8954,138 @@ func (response GetHealth200JSONResponse) VisitGetHealthResponse(w http.ResponseW
 type GetHealth500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response GetHealth500JSONResponse) VisitGetHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLivePageRequestObject struct {
+}
+
+type GetLivePageResponseObject interface {
+	VisitGetLivePageResponse(w http.ResponseWriter) error
+}
+
+type GetLivePage200TexthtmlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetLivePage200TexthtmlResponse) VisitGetLivePageResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/html")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetLivePage429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetLivePage429JSONResponse) VisitGetLivePageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLivePage500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetLivePage500JSONResponse) VisitGetLivePageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLiveAssetRequestObject struct {
+	File string `json:"file"`
+}
+
+type GetLiveAssetResponseObject interface {
+	VisitGetLiveAssetResponse(w http.ResponseWriter) error
+}
+
+type GetLiveAsset200TextjavascriptResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetLiveAsset200TextjavascriptResponse) VisitGetLiveAssetResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/javascript")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetLiveAsset304Response = NotModifiedResponse
+
+func (response GetLiveAsset304Response) VisitGetLiveAssetResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetLiveAsset404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetLiveAsset404JSONResponse) VisitGetLiveAssetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLiveAsset429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetLiveAsset429JSONResponse) VisitGetLiveAssetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLiveAsset500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetLiveAsset500JSONResponse) VisitGetLiveAssetResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -17773,6 +17969,12 @@ type StrictServerInterface interface {
 	// GetHealth Liveness probe
 	// (GET /healthz)
 	GetHealth(ctx context.Context, request GetHealthRequestObject) (GetHealthResponseObject, error)
+	// GetLivePage Page that sends live video
+	// (GET /live)
+	GetLivePage(ctx context.Context, request GetLivePageRequestObject) (GetLivePageResponseObject, error)
+	// GetLiveAsset Script of the page that sends live video
+	// (GET /live/{file})
+	GetLiveAsset(ctx context.Context, request GetLiveAssetRequestObject) (GetLiveAssetResponseObject, error)
 	// GetMetrics Metrics in the Prometheus text format
 	// (GET /metrics)
 	GetMetrics(ctx context.Context, request GetMetricsRequestObject) (GetMetricsResponseObject, error)
@@ -18287,6 +18489,56 @@ func (sh *strictHandler) GetHealth(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetHealthResponseObject); ok {
 		if err := validResponse.VisitGetHealthResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetLivePage operation middleware
+func (sh *strictHandler) GetLivePage(w http.ResponseWriter, r *http.Request) {
+	var request GetLivePageRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetLivePage(ctx, request.(GetLivePageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetLivePage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetLivePageResponseObject); ok {
+		if err := validResponse.VisitGetLivePageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetLiveAsset operation middleware
+func (sh *strictHandler) GetLiveAsset(w http.ResponseWriter, r *http.Request, file string) {
+	var request GetLiveAssetRequestObject
+
+	request.File = file
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetLiveAsset(ctx, request.(GetLiveAssetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetLiveAsset")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetLiveAssetResponseObject); ok {
+		if err := validResponse.VisitGetLiveAssetResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -62,6 +62,7 @@ func TestOperationsCarryWhatTheEdgeEnforces(t *testing.T) {
 	require.Equal(t, []string{
 		"createSandbox", "decideClaim", "getChangelogDocs", "getClaimPage", "getContract", "getCreditPricing", "getDemoThumbnail",
 		"getDemoVideoFile", "getDeviceCode", "getDocs", "getDocsAsset", "getErrorDocs", "getHealth", "getIndex", "getLedgerKeys",
+		"getLiveAsset", "getLivePage",
 		"getMetrics", "getQuerySchema", "getQuestionDocs", "getQuickstart", "getReadiness", "getRobots", "getTestFixture",
 		"getTestFixtureVideo", "listChanges", "listDemoVideos", "listErrors", "listModels",
 	}, public)

@@ -27,6 +27,7 @@ var (
 	guidePage     = chapter("guide.html")
 	homePage      = chapter("home.html")
 	claimTemplate = page("claim.html")
+	livePage      = chapter("live.html")
 )
 
 func page(file string) *template.Template {
@@ -55,12 +56,18 @@ type Options struct {
 type Pages struct {
 	Options
 	assets assets
+	// live are the modules of the page /live, by the names that they import each other by.
+	live map[string]Asset
 }
 
 // New fails if a file of o.Reference cannot be read.
 func New(o Options) (*Pages, error) {
 	a, err := loadAssets(o.Reference)
-	return &Pages{Options: o, assets: a}, err
+	if err != nil {
+		return nil, err
+	}
+	modules, err := loadLive()
+	return &Pages{Options: o, assets: a, live: modules}, err
 }
 
 // Page is a rendered page with its security headers.
@@ -77,7 +84,10 @@ const (
 	referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 		"media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	// homePolicy also allows the thumbnails of this service.
-	homePolicy  = "default-src 'none'; style-src %s; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	homePolicy = "default-src 'none'; style-src %s; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	// livePolicy also allows the scripts of the page, its requests and sockets to this service, and a file of the reader.
+	livePolicy = "default-src 'none'; script-src 'self'; style-src %s; img-src data:; connect-src 'self'; media-src blob:; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	claimPolicy = "default-src 'none'; img-src data:; style-src %s; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 

@@ -186,6 +186,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Page that sends live video
+         * @description A page for browsers. It sends the camera, the screen or a file as a live stream and shows the answers. It needs a client
+         *     token with the scopes `streams:create` and `streams:signal`, and accepts no API key.
+         */
+        get: operations["getLivePage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/live/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Script of the page that sends live video
+         * @description A module of `/live`. Browsers must ask for it each time, and get 304 if it is unchanged.
+         */
+        get: operations["getLiveAsset"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -4472,6 +4513,101 @@ export interface operations {
                 };
                 content: {
                     "text/css": unknown;
+                    "text/javascript": unknown;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getLivePage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An HTML page. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getLiveAsset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the file.
+                 * @example live.js
+                 */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
                     "text/javascript": unknown;
                 };
             };

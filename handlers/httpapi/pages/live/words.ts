@@ -1,0 +1,74 @@
+// The texts of the page that depend on codes of the service.
+
+import { ApiError } from "./api.js";
+import type { EndReason, Result, Stream } from "./messages.js";
+
+// Each end reason: what happened, and what to do.
+const ends: Record<EndReason, [title: string, advice: string]> = {
+  completed: ["The stream has ended.", "Start another one at any time."],
+  canceled: ["The stream ended before it was live.", "Nothing was billed. Start another one at any time."],
+  insufficient_credits: ["The credits of the account are used up.", "Add credits to the account, then start another stream."],
+  timeout: ["The stream has reached the longest session that the service allows.", "Start another stream to continue."],
+  ice_failed: [
+    "Your browser and the service found no network path to each other.",
+    "A firewall probably blocks the video. Try another network, without a VPN, or ask the operator of the service for a relay. Nothing was billed.",
+  ],
+  media_timeout: [
+    "The connection works, but no picture or no answer arrived in time.",
+    "Check that the picture on this page moves, then start another stream.",
+  ],
+  error: ["The service failed.", "Wait a minute, then start another stream. Seconds without video are not billed."],
+};
+
+// endTitle says what happened to a stream.
+export function endTitle(reason: EndReason): string {
+  return ends[reason]?.[0] ?? `The stream has ended (${reason}).`;
+}
+
+// endAdvice says what to do, with the likely cause that the service found and with the bill.
+export function endAdvice(reason: EndReason, stream: Stream | null): string {
+  const parts = [stream?.failure_diagnostic?.hint ?? "", ends[reason]?.[1] ?? ""];
+  if (stream?.usage) {
+    const { billed_seconds: billed, credit_balance_after: left } = stream.usage;
+    parts.push(`Billed: ${count(billed, "second")}.` + (left === null ? "" : ` Credits left: ${count(left, "second")}.`));
+  }
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+// Errors that this page can explain better than the message of the service.
+const errors: Record<string, string> = {
+  token_expired: "The client token has expired. Create another one and paste it above.",
+  insufficient_scope: "The client token lacks a scope. Create one with the scopes streams:create and streams:signal.",
+  stream_already_active:
+    "The account already has a stream. If this page was closed while it was live, the stream ends within a minute; then start again.",
+  insufficient_credits: "The account has no credits left. Add some, then start again.",
+  capacity_exhausted: "The service is full. Start again in a few minutes.",
+};
+
+export function errorWords(error: unknown): string {
+  if (error instanceof ApiError) return errors[error.code] ?? error.message;
+  if (error instanceof TypeError) return "The service cannot be reached. Check your network connection.";
+  return error instanceof Error ? error.message : String(error);
+}
+
+export function answerWords(result: Result): string {
+  if (result.answer === "indeterminate") return "not certain";
+  if (result.detected_count !== null) return `${result.answer}, ${result.detected_count} visible`;
+  return result.answer;
+}
+
+export function percent(part: number): string {
+  return `${Math.round(100 * part)}%`;
+}
+
+// clock writes seconds as 1:05 or 1:00:05.
+export function clock(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (n: number) => String(n).padStart(2, "0");
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+}
+
+export function count(n: number, noun: string): string {
+  return `${n.toLocaleString("en-US")} ${noun}${n === 1 ? "" : "s"}`;
+}
