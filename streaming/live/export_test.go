@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"time"
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
@@ -101,3 +102,24 @@ func (k Clerk) Waiting() []stream.Command {
 	}
 	return all
 }
+
+// Clock is the live clock.
+type Clock struct{ clock }
+
+// Begin lets it run from a time on.
+func (c *Clock) Begin(at time.Time) { c.begin(at) }
+
+// Frame notes a picture.
+func (c *Clock) Frame(at time.Time) { c.frame(at) }
+
+// Stop ends it at the latest picture.
+func (c *Clock) Stop() { c.stop() }
+
+// Read returns whether it runs, and its value.
+func (c *Clock) Read(now time.Time) (bool, time.Duration) {
+	r := c.read(now)
+	return r.running, r.total
+}
+
+// At returns its value at the time of a picture.
+func (c *Clock) At(t time.Time) time.Duration { return c.at(t) }

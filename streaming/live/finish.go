@@ -82,12 +82,7 @@ func (a *actor) awaitEnd(c stream.End, e ending) {
 			a.sendEnd(e)
 			return
 		case a.in.refusedEnd:
-			// Something was recorded between the decision and the end, such as that the stream is live.
-			if c.Reason == stream.Canceled || c.Reason == stream.ICEFailed {
-				c.Reason = ""
-			} else {
-				c.Reason = stream.Failed
-			}
+			c.Reason = stream.Failed // which fits every state
 			a.tell(func(in *inputs) { in.refusedEnd = false })
 			a.clerk.push(c)
 		}

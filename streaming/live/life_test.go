@@ -11,6 +11,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/stream"
+	"vqa/streaming/assemble"
 	"vqa/streaming/live"
 	"vqa/streaming/message"
 	"vqa/streaming/peer"
@@ -141,6 +142,19 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestTheClockNeverExceedsTheHeldSeconds: a picture comes in the moment of the cutoff.
+func TestTheClockNeverExceedsTheHeldSeconds(t *testing.T) {
+	t.Parallel()
+	run(t, creation(), 7, func(w *world) {
+		w.connect()
+		w.show("dog", 6900*time.Millisecond)
+		w.wire.session.Picture(assemble.Picture{Data: []byte("dog"), At: time.Now().Add(time.Second)})
+		w.wait(time.Second)
+		st := w.log.ended(w, stream.InsufficientCredits, 7000, 7)
+		require.Equal(w, int64(7000), st.ClockMillis)
+	})
+}
+
 // TestCreditsBoughtInTime: the latest heartbeat was at 5 s, and the credits end at 8 s.
 func TestCreditsBoughtInTime(t *testing.T) {
 	t.Parallel()
@@ -191,6 +205,9 @@ func TestRestartOfICE(t *testing.T) {
 		results := of[message.Result](w.reader)
 		require.Equal(w, int64(seq+1), results[seq].Seq)
 		require.Len(w, of[message.Live](w.reader), 1)
+		w.wire.session.Changed(peer.Disconnected)
+		time.Sleep(10 * time.Second) // the grace window begins again
+		require.False(w, w.over())
 		w.end()
 		w.log.ended(w, stream.Completed, 9800, 10)
 	})
@@ -224,6 +241,7 @@ func TestTheLogIsAwayWhenTheCreditsRunOut(t *testing.T) {
 		w.log.setDown(errors.New("broken pipe"))
 		w.show("dog", 60*time.Second)
 		require.False(w, w.over(), "the log has no end yet")
+		require.True(w, w.wire.closed, "the client need not wait for the log")
 		require.Equal(w, []message.ServerEnd{{Reason: stream.Failed}}, of[message.ServerEnd](w.reader), "the client learns of it")
 		w.log.setDown(nil)
 		w.wait(5 * time.Second)

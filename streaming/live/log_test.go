@@ -58,7 +58,9 @@ func (l *ledger) Record(ctx context.Context, _ string, c stream.Command) (stream
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := errors.Join(ctx.Err(), l.down); err != nil {
-		return stream.State{}, live.Funds{}, err
+		lost := l.state // it was not stored
+		lost.Status = stream.EndedStatus
+		return lost, live.Funds{}, err
 	}
 	now := time.Now()
 	switch m := c.(type) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -101,6 +102,49 @@ func TestASubscriberComesBack(t *testing.T) {
 	require.NoError(t, err)
 	_, err = next(t, s)
 	require.ErrorIs(t, err, io.EOF, "nothing follows the end")
+}
+
+func TestClock(t *testing.T) {
+	t.Parallel()
+	zero := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := func(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
+	c := &live.Clock{}
+	check := func(now float64, running bool, total float64) {
+		t.Helper()
+		gotRunning, gotTotal := c.Read(at(now))
+		require.Equal(t, running, gotRunning)
+		require.InDelta(t, total, gotTotal.Seconds(), 1e-6)
+	}
+	check(0, false, 0)
+	c.Frame(at(0))
+	c.Frame(at(1))
+	check(1, false, 0) // not live yet
+	c.Begin(at(2.5))
+	check(2.5, true, 0) // pictures before cost nothing
+	require.Zero(t, c.At(at(1)))
+	c.Frame(at(3))
+	check(3, true, .5)
+	check(5, true, .5) // a gap of exactly two seconds
+	check(5.001, false, .5)
+	c.Frame(at(8))
+	check(8, true, .5)
+	c.Frame(at(9))
+	c.Frame(at(8.9)) // late
+	check(9, true, 1.5)
+	require.InDelta(t, 1.25, c.At(at(8.75)).Seconds(), 1e-6)
+	require.InDelta(t, .5, c.At(at(3)).Seconds(), 1e-6, "a picture from before the gap")
+	c.Frame(at(20)) // nothing read the clock in the gap
+	c.Frame(at(21))
+	check(21, true, 2.5)
+	c.Stop()
+	c.Frame(at(22))
+	check(22, false, 2.5)
+
+	late := &live.Clock{}
+	late.Frame(at(0))
+	late.Begin(at(3))
+	running, _ := late.Read(at(3))
+	require.False(t, running, "no picture arrives any more")
 }
 
 // every returns samples with a dog of a score, at regular times.

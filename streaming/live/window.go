@@ -127,13 +127,12 @@ func medianGap(samples []evidence.Frame) float64 {
 	return gaps[len(gaps)/2]
 }
 
-// The least number of results in a row, and the least time, after which a different answer replaces the
-// shown one. A single sample with a wrong detection changes the answer for at most two results.
+// The time for which results must agree before they replace the shown answer, in seconds. One wrong sample
+// changes the answer of the window for at most two results.
 const (
-	agreeing = 2
-	// settleS is the time for an answer, doubtS the one for the absence of an answer, in seconds.
 	settleS = .3
-	doubtS  = 1
+	// doubtS is the time until the absence of an answer is shown.
+	doubtS = 1
 )
 
 // opinion is the answer that the client sees. It has hysteresis: an answer replaces another one when it
@@ -142,7 +141,6 @@ type opinion struct {
 	shown verdict
 	// rival is the answer of the last results, if it differs from the shown one. It came first at since.
 	rival verdict
-	count int
 	since float64
 }
 
@@ -169,19 +167,17 @@ func (v verdict) same(o verdict) bool {
 func (o *opinion) next(v verdict, atS float64) verdict {
 	switch {
 	case o.shown.answer == "" || o.shown.answer == answer.Indeterminate || v.same(o.shown):
-		o.shown, o.count = v, 0
+		o.shown, o.rival = v, verdict{}
 		return o.shown
-	case o.count == 0 || !v.same(o.rival):
-		o.count, o.since = 0, atS
+	case !v.same(o.rival):
+		o.rival, o.since = v, atS
 	}
-	o.rival = v
-	o.count++
 	needs := settleS
 	if v.answer == answer.Indeterminate {
 		needs = doubtS
 	}
-	if o.count >= agreeing && atS-o.since >= needs {
-		o.shown, o.count = v, 0
+	if atS-o.since >= needs {
+		o.shown, o.rival = v, verdict{}
 	}
 	return o.shown
 }

@@ -164,7 +164,10 @@ func (m *model) setAway(err error) {
 type reader struct {
 	mu  sync.Mutex
 	all []message.Server
-	err error
+	// late has the time from the start of the clock to the arrival of each result, less its AtS.
+	late []time.Duration
+	live time.Time
+	err  error
 }
 
 func read(s *live.Subscription) *reader {
@@ -180,6 +183,12 @@ func read(s *live.Subscription) *reader {
 				return
 			}
 			r.all = append(r.all, m)
+			switch m := m.(type) {
+			case message.Live:
+				r.live = time.Now()
+			case message.Result:
+				r.late = append(r.late, time.Since(r.live)-time.Duration(m.AtS*float64(time.Second)))
+			}
 			r.mu.Unlock()
 		}
 	}()
@@ -212,6 +221,9 @@ type world struct {
 
 var windows = stream.Windows{Join: time.Minute, ICE: 30 * time.Second, FirstFrame: 15 * time.Second}
 
+// cannedResult is the result of test mode.
+var cannedResult = stream.Result{Answer: answer.Yes, Confidence: .9, NarrativeUpdate: &stream.NarrativeUpdate{Text: "A dog is in view."}}
+
 // run plays a test in a world. It checks at the end that nothing was left behind: a goroutine that does
 // not end fails the test.
 func run(t *testing.T, c stream.Create, balance int64, test func(w *world)) {
@@ -223,7 +235,7 @@ func run(t *testing.T, c stream.Create, balance int64, test func(w *world)) {
 			Compile: func(_ context.Context, prompt string) (query.Query, stream.ParseMode, error) {
 				return query.Compile(prompt), stream.ParseHeuristic, nil
 			},
-			Canned: func(query.Query) stream.Result { return stream.Result{Answer: answer.Yes, Confidence: .9} },
+			Canned: func(query.Query) stream.Result { return cannedResult },
 		})
 		w.host.SampleWith(newSamples)
 		s, err := w.host.Open(w.log.state)
