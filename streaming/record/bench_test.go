@@ -14,7 +14,7 @@ import (
 	"vqa/streaming/record"
 )
 
-// await waits until so many pictures were told.
+// await waits until so many pictures are stored.
 func (s *session) await(frames int64) {
 	for {
 		told := int64(0)

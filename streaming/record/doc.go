@@ -6,10 +6,12 @@
 //
 // # Parts
 //
-// A Recorder writes the H.264 pictures of a stream, as they were sent, into parts of 10 s or 8 MiB.
-// A part is told to Options.Stored when it is durable. After a crash the recording is therefore
-// complete up to the last part that the log has. The first part begins with a keyframe. Each later one begins where the part before it ends, so the parts one
-// after the other are one H.264 stream in Annex-B format. Its size may change at any keyframe.
+// A Recorder writes the H.264 pictures of a stream, as they were sent, into parts of 10 s or 8 MiB. It
+// calls Options.Stored with each part that is durable. After a crash the recording is therefore
+// complete up to the last part that the log has.
+//
+// The first part begins with a keyframe. Each later one begins where the part before it ends, so all
+// parts in order are one H.264 stream in Annex-B format. Its size may change at any keyframe.
 //
 // # Times
 //
@@ -37,8 +39,8 @@
 //
 // # Faults
 //
-// A Recorder never delays the stream. A part that cannot be stored is tried again, 0.2 s
-// later at first, then after up to 5 s. After Options.Patience, or when Options.MaxBytes wait in memory, the
+// A Recorder never delays the stream. A part that cannot be stored is tried again, 0.2 s later at
+// first, then after up to 5 s. After Options.Patience, or when Options.MaxBytes wait in memory, the
 // recording has failed: the Recorder drops all pictures, and calls Options.Failed once.
 //
 // # Bounds

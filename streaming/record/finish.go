@@ -17,8 +17,8 @@ import (
 
 // FFmpeg starts ffmpeg; handlers/intake/ffmpeg implements it.
 type FFmpeg interface {
-	// WriteFile starts ffmpeg, which reads what is written to the result, and writes the file at
-	// path with at most limit bytes. The input options come before the source, the output options
+	// WriteFile starts ffmpeg, which reads the bytes that are written to the result. It writes the
+	// file at path with at most limit bytes. The input options come before the source, the output options
 	// after it. Close ends the input, waits and returns how ffmpeg ended. The process is killed
 	// when ctx ends, or when it has used the CPU time.
 	WriteFile(ctx context.Context, input, output []string, path string, limit int64, cpu time.Duration) (io.WriteCloser, error)

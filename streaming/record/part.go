@@ -39,8 +39,8 @@ type part struct {
 	pictures [][]byte
 	entries  []entry
 	size     int64
-	// told is what Options.Stored gets. It is set when the part is complete.
-	told stream.Part
+	// report is for Options.Stored. It is set when the part is complete.
+	report stream.Part
 	// indexed is true when the index is durable.
 	indexed bool
 }
@@ -67,7 +67,7 @@ func (p *part) content() io.Reader {
 
 // try stores a part, again and again until Patience is over.
 func (r *Recorder) try(p *part) error {
-	// Patience is real time, whatever the clock of the pictures is.
+	// Patience is real time, and does not depend on Options.Now.
 	wait := firstBackOff
 	for began := time.Now(); ; wait = min(2*wait, maxBackOff) {
 		err := r.attempt(p)
@@ -75,7 +75,7 @@ func (r *Recorder) try(p *part) error {
 			return nil
 		}
 		if r.ctx.Err() != nil || time.Since(began)+wait > r.options.Patience {
-			return fmt.Errorf("record: part %d: %w", p.told.Number, err)
+			return fmt.Errorf("record: part %d: %w", p.report.Number, err)
 		}
 		select {
 		case <-time.After(wait):
@@ -84,16 +84,16 @@ func (r *Recorder) try(p *part) error {
 	}
 }
 
-// attempt stores the index, then the part. A part without an index must never be told.
+// attempt stores the index, then the part. A part is reported only with its index.
 func (r *Recorder) attempt(p *part) error {
 	ctx, cancel := context.WithTimeout(r.ctx, attemptTime)
 	defer cancel()
 	if !p.indexed {
 		index := formatIndex(p.entries)
-		if err := r.options.Store.Put(ctx, indexKey(p.told.Key), contentIndex, bytes.NewReader(index), int64(len(index))); err != nil {
+		if err := r.options.Store.Put(ctx, indexKey(p.report.Key), contentIndex, bytes.NewReader(index), int64(len(index))); err != nil {
 			return err
 		}
 		p.indexed = true
 	}
-	return r.options.Store.Put(ctx, p.told.Key, contentH264, p.content(), p.size)
+	return r.options.Store.Put(ctx, p.report.Key, contentH264, p.content(), p.size)
 }

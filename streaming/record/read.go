@@ -64,7 +64,7 @@ func (r *reader) Close() error {
 	return part.Close()
 }
 
-// readIndex reads the index of a part and compares it with what was told of the part.
+// readIndex reads the index of a part and compares it with the report of the part.
 func readIndex(ctx context.Context, store Store, p stream.Part) ([]entry, error) {
 	r, err := store.Reader(ctx, indexKey(p.Key))
 	if err != nil {

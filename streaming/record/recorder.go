@@ -130,7 +130,7 @@ func (r *Recorder) Push(p assemble.Picture) {
 	r.bytes += int64(len(p.Data))
 }
 
-// Close stores the last part and waits until it is told. It gives up when ctx ends. It returns nil
+// Close stores the last part and waits for it. It gives up when ctx ends. It returns nil
 // when every picture from the first keyframe on is recorded.
 func (r *Recorder) Close(ctx context.Context) error {
 	r.mu.Lock()
@@ -163,7 +163,7 @@ func (r *Recorder) Err() error {
 // cut completes the open part. end is the time of the next picture. The caller holds the lock.
 func (r *Recorder) cut(end int64) {
 	r.parts++
-	r.open.told = stream.Part{
+	r.open.report = stream.Part{
 		Number: r.parts, Key: partKey(r.options.Folder, r.parts), SizeBytes: r.open.size, Frames: int64(len(r.open.entries)),
 		DurationMillis: r.line.grow(end),
 	}
@@ -229,12 +229,12 @@ func (r *Recorder) cutOld() {
 	}
 }
 
-// keep stores a part and tells it. After Patience, or with a context that has ended, the recording
+// keep stores a part and reports it. After Patience, or with a context that has ended, the recording
 // has failed.
 func (r *Recorder) keep(p *part) {
 	err := r.try(p)
 	if err == nil {
-		r.options.Stored(p.told)
+		r.options.Stored(p.report)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -38,7 +38,7 @@ func noise(n, size int) []assemble.Picture {
 	return pictures
 }
 
-// requireStored compares the told parts with the pictures.
+// requireStored compares the stored parts with the pictures.
 func requireStored(t testing.TB, s *session, pictures []assemble.Picture) {
 	t.Helper()
 	var want, got []byte
@@ -70,7 +70,7 @@ func TestPartsAreBounded(t *testing.T) {
 			pictures := noise(100, test.size)
 			for i, p := range pictures {
 				s.Push(p)
-				// Memory is free again when a part was told.
+				// Memory is free again when a part is stored.
 				require.Eventually(t, func() bool { return int64(len(s.told())) >= int64(i)/test.frames }, waitTime, tick)
 			}
 			require.NoError(t, s.Close(t.Context()))
@@ -218,7 +218,7 @@ func TestOnlyH264IsRecorded(t *testing.T) {
 }
 
 // TestRecordsWhatAnAssemblerDelivers sends pictures of a real encoder as packets, loses some, and
-// records what is left.
+// records the others.
 func TestRecordsWhatAnAssemblerDelivers(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, newBucket(t), record.Options{})

@@ -26,8 +26,8 @@ type timeline struct {
 	at  time.Time
 	// high is the latest time in the recording, interval the time between the last two pictures.
 	high, interval int64
-	// told is the end of the last part in milliseconds.
-	told int64
+	// parts is the end of the last part in milliseconds.
+	parts int64
 }
 
 // place returns the time of the next picture.
@@ -52,9 +52,9 @@ func (l *timeline) place(p assemble.Picture) int64 {
 // grow ends a part at a time and returns by how many milliseconds it makes the recording longer. The
 // durations of all parts together have no rounding error.
 func (l *timeline) grow(end int64) int64 {
-	millis := max(l.told, end*1000/assemble.ClockRate)
-	d := millis - l.told
-	l.told = millis
+	millis := max(l.parts, end*1000/assemble.ClockRate)
+	d := millis - l.parts
+	l.parts = millis
 	return d
 }
 

@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options) (stream.EndReason, error) {
 	return s.run(ctx)
 }
 
-// sender is a running stream. Only the goroutine of Run uses its fields, but for the channels.
+// sender is a running stream. Only the goroutine of Run uses its fields, except the channels.
 type sender struct {
 	options Options
 	ctx     context.Context //nolint:containedctx // the life of all connections
