@@ -16,6 +16,7 @@ import (
 	"github.com/pion/webrtc/v4/pkg/media"
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/fault"
 	"vqa/domain/stream"
 	"vqa/streaming/message"
 )
@@ -140,6 +141,53 @@ func TestPionOverTheSocket(t *testing.T) {
 	require.Greater(t, second.Seq, first.Seq)
 	c.send(`{"type":"end"}`)
 	require.Equal(t, stream.Completed, await(c, anyOf[message.ServerEnd]).Reason)
+	c.closed(websocket.StatusNormalClosure, "completed")
+	g.ended("signaling", stream.Completed)
+}
+
+// TestHostileMessagesToARealSession sends offers and candidates that cannot work, out of order and repeated, and
+// then connects.
+func TestHostileMessagesToARealSession(t *testing.T) {
+	t.Parallel()
+	g, cam := newStage(t), newCamera(t)
+	c := g.dial()
+	c.send(`{"type":"join"}`)
+	await(c, anyOf[message.Ready])
+	c.send(`{"type":"ice","candidate":{"candidate":"candidate:1 1 udp 1 192.0.2.1 5000 typ host","sdpMid":"9"}}`) // before the offer
+	c.send(`{"type":"ice","candidate":null}`)
+	for _, sdp := range []string{"x", "v=0\r\n", "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\n", strings.Repeat("a=x\r\n", 5000)} {
+		raw, err := message.Encode(message.Offer{SDP: sdp})
+		require.NoError(t, err)
+		c.send(string(raw))
+		c.refused(fault.ValidationFailed, "")
+	}
+	for range 70 { // more than the peer takes
+		c.send(`{"type":"ice","candidate":{"candidate":"candidate:garbage","sdpMid":"0"},"errors":[{"url":"turn:x","errorCode":701}]}`)
+	}
+	offer, err := message.Encode(message.Offer{SDP: cam.offer(false)})
+	require.NoError(t, err)
+	for range 3 { // repeated
+		c.send(string(offer))
+	}
+	sdp := ""
+	for answers := 0; answers < 3; {
+		if a, is := c.next().(message.Answer); is { // errors about candidates come before
+			sdp = a.SDP
+			answers++
+		}
+	}
+	cam.accept(sdp)
+	for _, candidate := range cam.candidates() {
+		raw, err := json.Marshal(map[string]any{"type": "ice", "candidate": candidate})
+		require.NoError(t, err)
+		c.send(string(raw))
+	}
+	for {
+		if r, is := c.next().(message.Result); is && r.Answer == "yes" {
+			break
+		}
+	}
+	c.send(`{"type":"end"}`)
 	c.closed(websocket.StatusNormalClosure, "completed")
 	g.ended("signaling", stream.Completed)
 }

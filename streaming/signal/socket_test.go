@@ -157,11 +157,11 @@ func TestRefusedBeforeTheUpgrade(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, n.refusal())
 	n.open()
 	for name, header := range map[string]http.Header{
-		"no upgrade":    http.Header{},
-		"another":       http.Header{"Connection": {"Upgrade"}, "Upgrade": {"h2c"}},
-		"no key":        http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}},
-		"a short key":   http.Header{"Connection": {"keep-alive, Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"eA=="}},
-		"an old client": http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"8"}, "Sec-Websocket-Key": {"eHh4eHh4eHh4eHh4eHh4eA=="}},
+		"no upgrade":    {},
+		"another":       {"Connection": {"Upgrade"}, "Upgrade": {"h2c"}},
+		"no key":        {"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}},
+		"a short key":   {"Connection": {"keep-alive, Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"eA=="}},
+		"an old client": {"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"8"}, "Sec-Websocket-Key": {"eHh4eHh4eHh4eHh4eHh4eA=="}},
 	} {
 		status, body, _ := n.request(http.MethodGet, "signal", "", header)
 		require.Equal(t, http.StatusBadRequest, status, name)

@@ -26,6 +26,7 @@ func (p places) Place(ctx context.Context, streamID string) (signal.Place, error
 		return signal.Place{Ended: st.Reason}, nil
 	case stream.Queued:
 		return p.queued(ctx, st)
+	case stream.Ready, stream.Live: // it has an owner
 	}
 	t := p.node.current()
 	if t == nil || t.lease.Incarnation() != st.Node {
