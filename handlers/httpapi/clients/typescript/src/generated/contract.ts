@@ -1256,7 +1256,7 @@ export interface paths {
          * Send video over WHIP
          * @description The WHIP endpoint of the stream (RFC 9725), for encoders. The response is the SDP answer. `Location` is the resource of
          *     the session, and `Link` lists the ICE servers. Read the results with `GET /v1/streams/{id}/events`. A stream that is
-         *     still queued gets 409 `resource_conflict`.
+         *     still queued gets 503 `capacity_exhausted` with `Retry-After`.
          */
         post: operations["createWHIPSession"];
         /**
@@ -1268,7 +1268,7 @@ export interface paths {
         head?: never;
         /**
          * Send candidates over WHIP
-         * @description Candidates, or a restart of ICE, as a fragment of SDP (RFC 8840). With `If-Match`, the ETag must be that of the latest answer.
+         * @description Candidates, or a restart of ICE, as a fragment of SDP (RFC 8840). `If-Match` has the ETag of the latest answer; a restart may send `*`.
          */
         patch: operations["updateWHIPSession"];
         trace?: never;
