@@ -25,7 +25,7 @@ type Funds struct {
 }
 
 // ChangeStream records a command of the node that runs a stream, with its effect on the credits: a
-// heartbeat reserves the seconds that it asks for, and the end settles. It returns the stream and the
+// heartbeat reserves another slice when few seconds are left, and the end settles. It returns the stream and the
 // credits afterwards, also when the command is refused. Errors: resource_not_found, resource_conflict.
 func (s *Service) ChangeStream(ctx context.Context, r StreamRun, c stream.Command) (st stream.State, f Funds, err error) {
 	in := intent{accountID: r.AccountID, meta: s.systemMeta(r.Cause, r.AccountID, r.Actor), test: true}
@@ -87,13 +87,16 @@ func (s *Service) UpdateStreamPrompt(ctx context.Context, r StreamRun, livemode 
 	return s.ChangeStream(ctx, r, stream.UpdatePrompt{Prompt: prompt, Query: read[0].query, ParseMode: streamParseMode(read[0].mode)})
 }
 
-// meterStream records a heartbeat. Its HeldSeconds are what the owner asks for. They become what is reserved:
-// without enough credits or quota the stream goes on until the reserved seconds are used.
+// extendAtS is the number of reserved seconds that are left when a heartbeat reserves the next slice. A few heartbeats
+// can fail before a stream with credits runs out.
+const extendAtS = 30
+
+// meterStream records a heartbeat. Its HeldSeconds become what is reserved afterwards: without enough credits or quota
+// the stream goes on until the reserved seconds are used.
 func (s *Service) meterStream(ss *session, st stream.State, c stream.Meter) (stream.State, error) {
-	wanted := c.HeldSeconds
 	c.HeldSeconds = st.HeldSeconds
-	if st.Livemode && st.Status == stream.Live && st.Node == c.Node {
-		more, err := s.extend(ss, st, wanted)
+	if st.Livemode && st.Status == stream.Live && st.Node == c.Node && c.ClockMillis >= (st.HeldSeconds-extendAtS)*1000 {
+		more, err := s.extend(ss, st)
 		if err != nil {
 			return st, err
 		}
@@ -102,13 +105,13 @@ func (s *Service) meterStream(ss *session, st stream.State, c stream.Meter) (str
 	return streams.record(ss, st.ID, c)
 }
 
-// extend extends the hold of a stream to a sum, as far as possible, and returns the added seconds.
-func (s *Service) extend(ss *session, st stream.State, wanted int64) (int64, error) {
+// extend extends the hold of a stream by a slice, as far as possible, and returns the added seconds.
+func (s *Service) extend(ss *session, st stream.State) (int64, error) {
 	balance, err := credits.get(ss, st.AccountID)
 	if err != nil {
 		return 0, err
 	}
-	more := min(min(wanted, st.MaxSessionSeconds)-st.HeldSeconds, balance.AvailableSeconds())
+	more := min(streamSliceS, st.MaxSessionSeconds-st.HeldSeconds, balance.AvailableSeconds())
 	if more < 1 {
 		return 0, nil
 	}

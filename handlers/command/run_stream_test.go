@@ -21,7 +21,7 @@ func TestALiveStreamReservesInSlices(t *testing.T) {
 	var held []int64
 	for clock := int64(5); clock <= 130; clock += 5 {
 		w.clock.advance(5 * time.Second)
-		st, funds := w.change(run, stream.Meter{Node: "a", ClockMillis: clock * 1000, HeldSeconds: (clock+30)/60*60 + 60, ResultFrames: clock})
+		st, funds := w.change(run, stream.Meter{Node: "a", ClockMillis: clock * 1000, ResultFrames: clock})
 		require.Equal(t, int64(130), funds.Posted)
 		require.Equal(t, 130-st.HeldSeconds, funds.Available)
 		if len(held) == 0 || held[len(held)-1] != st.HeldSeconds {
@@ -44,7 +44,7 @@ func TestAStreamReservesNoMoreThanItsLongestSession(t *testing.T) {
 	run := w.owned(w.stream(caller))
 	w.goLive(run)
 	w.clock.advance(40 * time.Second)
-	st, _ := w.change(run, stream.Meter{Node: "a", ClockMillis: 40_000, HeldSeconds: 120})
+	st, _ := w.change(run, stream.Meter{Node: "a", ClockMillis: 40_000})
 	require.Equal(t, int64(70), st.HeldSeconds)
 	w.clock.advance(40 * time.Second)
 	ended, _ := w.change(run, stream.End{Node: "a", Reason: stream.Timeout, ClockMillis: 80_000})
@@ -59,7 +59,7 @@ func TestAQuotaEndsTheSlices(t *testing.T) {
 	run := w.owned(w.stream(caller))
 	w.goLive(run)
 	w.clock.advance(40 * time.Second)
-	st, _ := w.change(run, stream.Meter{Node: "a", ClockMillis: 40_000, HeldSeconds: 120})
+	st, _ := w.change(run, stream.Meter{Node: "a", ClockMillis: 40_000})
 	require.Equal(t, int64(60), st.HeldSeconds)
 	require.Equal(t, int64(40_000), st.ClockMillis, "the heartbeat is recorded all the same")
 }
@@ -150,7 +150,7 @@ func TestTestModeStreamsMoveNoCredits(t *testing.T) {
 	run := w.owned(w.stream(caller))
 	w.goLive(run)
 	w.clock.advance(100 * time.Second)
-	st, _ := w.change(run, stream.Meter{Node: "a", ClockMillis: 100_000, HeldSeconds: 160})
+	st, _ := w.change(run, stream.Meter{Node: "a", ClockMillis: 100_000})
 	require.Equal(t, int64(0), st.HeldSeconds)
 	ended, _ := w.change(run, stream.End{Node: "a", ClockMillis: 100_000})
 	require.Equal(t, stream.Usage{}, *ended.Usage)
@@ -170,7 +170,7 @@ func streamFlow(t *testing.T, w *world) {
 	w.goLive(run)
 	w.clock.advance(40 * time.Second)
 	for _, c := range []stream.Command{
-		stream.Meter{Node: "a", ClockMillis: 40_000, HeldSeconds: 120, ResultFrames: 3},
+		stream.Meter{Node: "a", ClockMillis: 40_000, ResultFrames: 3},
 		stream.RecordPart{Node: "a", Part: stream.Part{Number: 1, Key: "part", SizeBytes: 1, Frames: 1, DurationMillis: 1}},
 		stream.Pause{Node: "a", ClockMillis: 40_000},
 	} {
