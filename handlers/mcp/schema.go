@@ -82,6 +82,13 @@ var (
 		"links_expire_at": text("RFC 3339."), "created_at": text("RFC 3339."), "completed_at": text("RFC 3339."),
 	}, "id", "livemode", "status", "video_id", "created_at")
 
+	// briefSchema describes the members of an analysis that matter outside get_analysis and
+	// wait_for_analysis. The full schema in each tool would double the list of tools.
+	briefSchema = object(map[string]schema{
+		"id": text("The id of the analysis."), "status": text("As in get_analysis."), "prompt": text("The question."), "answer": text("yes, no or indeterminate. Only if completed."),
+		"confidence": number("0 to 1."), "detected_count": integer("Only for count questions."), "error": failureSchema, "rerun_eligible": boolean("True if rerun_analysis is free."),
+	}, "id", "status")
+
 	costSchema = object(map[string]schema{
 		"held_seconds": integer("Credits that are reserved: seconds of video."), "held_usd": number("Their price in US dollars."), "note": text("What is billed."),
 	}, "note")

@@ -127,7 +127,7 @@ func (s *endpoint) table() []*tool {
 				"validate_analysis estimates it, free of charge. With a test key, the answer is canned, immediate and free.",
 			arguments: []argument{videoID, prompt, compiledQuery, modelID, narrative, labels, idempotencyKey},
 			result: object(map[string]schema{
-				"analysis": analysisSchema, "cost": costSchema, "next": text("What to do next."),
+				"analysis": briefSchema, "cost": costSchema, "next": text("What to do next."),
 			}, "analysis", "cost", "next"),
 		},
 		{
@@ -153,7 +153,7 @@ func (s *endpoint) table() []*tool {
 				modelID, narrative, labels, idempotencyKey,
 			},
 			result: object(map[string]schema{
-				"batch_id": text("The id of the batch."), "analyses": list(analysisSchema, "In the order of the prompts."), "pricing": pricingSchema, "next": text("What to do next."),
+				"batch_id": text("The id of the batch."), "analyses": list(briefSchema, "In the order of the prompts."), "pricing": pricingSchema, "next": text("What to do next."),
 			}, "batch_id", "analyses", "pricing", "next"),
 		},
 	}, s.readers()...)
@@ -190,7 +190,7 @@ func (s *endpoint) readers() []*tool {
 				{name: "status", place: inQuery, field: "status", schema: text("Only analyses with this status: queued, preparing, analyzing, rendering, completed, failed or canceled.")},
 			},
 			result: object(map[string]schema{
-				"analyses": list(analysisSchema, "Newest first, without links."), "has_more": boolean("True if there are more."),
+				"analyses": list(briefSchema, "Newest first, without links."), "has_more": boolean("True if there are more."),
 				"next_starting_after": text("For starting_after of the next page."),
 			}, "analyses", "has_more"),
 		},
@@ -198,7 +198,7 @@ func (s *endpoint) readers() []*tool {
 			name: "rerun_analysis", title: "Repeat a failed analysis for free", operation: "rerunAnalysis", method: "POST", path: "/v1/analyses/{id}/rerun", effect: creates, run: rerun,
 			description: "Repeats an analysis that failed because of the service (rerun_eligible is true). Free, once for each analysis. Returns a new analysis.",
 			arguments:   []argument{analysisID, idempotencyKey},
-			result:      object(map[string]schema{"analysis": analysisSchema, "next": text("What to do next.")}, "analysis", "next"),
+			result:      object(map[string]schema{"analysis": briefSchema, "next": text("What to do next.")}, "analysis", "next"),
 		},
 		{
 			name: "list_models", title: "List the models", operation: "listModels", method: "GET", path: "/v1/models", run: listModels,
