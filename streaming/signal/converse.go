@@ -253,7 +253,7 @@ func (c *socket) endSession(ctx context.Context, s Session) {
 	}
 }
 
-// heard is a message of a session, or why there are no more.
+// heard is a message of a session, or the error that ends them.
 type heard struct {
 	message message.Server
 	err     error

@@ -358,7 +358,7 @@ func (c *client) refused(code fault.Code, text string) {
 	require.Contains(c.t, m.Message, text)
 }
 
-// closed expects a close, after what was sent before it.
+// closed expects a close. It skips the messages before.
 func (c *client) closed(code websocket.StatusCode, reason string) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)

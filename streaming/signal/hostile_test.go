@@ -121,7 +121,7 @@ func TestMessagesFasterThanTheirCalls(t *testing.T) {
 	c.closed(websocket.StatusPolicyViolation, "too many messages")
 }
 
-// TestAClientThatDoesNotRead sends results until the connection takes no more.
+// TestAClientThatDoesNotRead sends results until the connection is full.
 func TestAClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, func(o *signal.Options) { o.Write = 50 * time.Millisecond })

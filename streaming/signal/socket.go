@@ -173,7 +173,7 @@ func (c *socket) read() {
 		select {
 		case c.incoming <- in:
 		default:
-			c.cancel(errTooFast) // what the client asked for takes longer than its messages
+			c.cancel(errTooFast) // the session is slower than the client
 			return
 		}
 	}

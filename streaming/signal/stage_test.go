@@ -37,7 +37,7 @@ func newStage(t testing.TB) *stage {
 	peers, err := peer.Listen(peer.Options{Address: netip.MustParseAddrPort("127.0.0.1:0")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, peers.Close()) })
-	g := &stage{log: newLedger(t)}
+	g := &stage{log: newLedger(t, streamID)}
 	g.host = live.NewHost(live.Options{
 		Peers: live.WebRTC(peers), Engine: eye{}, Log: g.log, FFmpeg: ffmpegtest.Runner(t),
 		Windows: stream.Windows{Join: patience, ICE: patience, FirstFrame: patience}, Grace: patience, Meter: 200 * time.Millisecond,
@@ -84,7 +84,7 @@ type ledger struct {
 	events []stream.Event
 }
 
-func newLedger(t testing.TB) *ledger {
+func newLedger(t testing.TB, streamID string) *ledger {
 	t.Helper()
 	l := &ledger{}
 	prompt := "Is there a dog?"
