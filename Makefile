@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-media test-fresh words race soak chaos rolling webhooks lint bench eval generate contract fuzz-api verify clean
+.PHONY: help setup build run test test-media test-fresh words race soak chaos rolling webhooks sockets lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
@@ -19,6 +19,7 @@ FUZZ_SECONDS ?= 180
 BENCH ?= .
 EVENTS ?= 1000
 KILLS ?= 20
+CONNECTS ?= 10000
 BENCHTIME ?= 1s
 ROUNDS ?= 3
 SEEDS ?= 100000
@@ -131,6 +132,9 @@ chaos: setup ## Break three nodes while customers use them (10 min; SECONDS=600 
 
 webhooks: setup ## Kill the service 20 times while it delivers 1,000 events (3 min; EVENTS=1000 KILLS=20)
 	go test ./cmd/vqa -count 1 -run '^TestWebhooks$$' -timeout 30m -webhooks.events=$(EVENTS) -webhooks.kills=$(KILLS)
+
+sockets: setup ## Connect and drop clients of live streams (3 min; CONNECTS=10000)
+	go test ./streaming/signal -count 1 -run '^(TestConnectsAndDrops|TestSessionsComeAndGo)$$' -timeout 30m -signal.connects=$(CONNECTS) -signal.sessions=$(CONNECTS)
 
 bench: setup ## Run the benchmarks (12 min; BENCH=regexp ROUNDS=3)
 	@# Ratios: one iteration is a round of ceilings and measurements.
