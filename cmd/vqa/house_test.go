@@ -116,6 +116,11 @@ var importRules = append([]importRule{
 		why: "a tool that passes by the edge has other limits and errors than its operation",
 	},
 	{
+		name: "the rules of OAuth are pure", in: []string{"vqa/handlers/oauth"},
+		only: []string{"vqa/domain/..."}, never: []string{"net", "net/http/...", "log/...", "os/...", "math/rand/...", "crypto/rand"},
+		why: "each attack is refused by a function that a test calls",
+	},
+	{
 		name: "one package speaks the agent protocol", in: []string{"vqa/..."}, except: []string{"vqa/handlers/mcp"},
 		never: []string{"github.com/modelcontextprotocol/..."},
 		why:   "operations must not depend on how a request came in",
@@ -363,6 +368,7 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/handlers/httpapi/edge", "vqa/handlers/httpapi/api", nil},
 		{"vqa/handlers/mcp", "vqa/handlers/command", []string{"tools are requests"}},
 		{"vqa/handlers/mcp", "vqa/handlers/httpapi/edge", nil},
+		{"vqa/handlers/oauth", "vqa/handlers/command", []string{"the rules of OAuth are pure"}},
 		{"vqa/handlers/httpapi", "github.com/modelcontextprotocol/go-sdk/mcp", []string{"one package speaks the agent protocol"}},
 		{"vqa/handlers/httpapi/pages", "vqa/handlers/httpapi/edge", []string{"pages know no requests"}},
 		{"vqa/handlers/command", "database/sql", []string{"no SQL in handlers"}},

@@ -1,0 +1,102 @@
+package oauth
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// maxRedirect is the longest redirect address in bytes.
+const maxRedirect = 2048
+
+// forbidden are schemes that run a script, read a file or show content without a host. A browser resolves
+// some of them itself, so no program of the client gets the code.
+var forbidden = []string{
+	"javascript", "vbscript", "data", "blob", "file", "filesystem", "about", "view-source", "jar", "ws", "wss", "ftp", "mailto", "tel", "sms", "intent",
+	"chrome", "edge", "resource", "ms-its", "mhtml",
+}
+
+// CheckRedirect checks a redirect address at registration:
+//
+//   - https with a host,
+//   - http with a loopback address or localhost, for native programs,
+//   - another scheme, which a native program has claimed, such as cursor.
+//
+// Error: InvalidRedirectURI.
+func CheckRedirect(address string) error {
+	u, err := parse(address)
+	if err != nil {
+		return err
+	}
+	switch {
+	case u.Fragment != "" || strings.Contains(address, "#"):
+		return refuse(InvalidRedirectURI, "A redirect address must not have a fragment.")
+	case u.User != nil:
+		return refuse(InvalidRedirectURI, "A redirect address must not have a user.")
+	case u.Scheme == "https":
+		if u.Hostname() == "" || u.Opaque != "" {
+			return refuse(InvalidRedirectURI, "An https redirect address must have a host.")
+		}
+	case u.Scheme == "http":
+		if u.Opaque != "" || !loopback(u.Hostname()) {
+			return refuse(InvalidRedirectURI, "An http redirect address must have the host localhost, 127.0.0.1 or [::1]. Use https for other hosts.")
+		}
+	case slices.Contains(forbidden, u.Scheme):
+		return refuse(InvalidRedirectURI, "Redirect addresses with this scheme are not allowed.")
+	}
+	return nil
+}
+
+// parse parses an address that has a scheme and only visible ASCII characters. A backslash is refused:
+// browsers read it as a slash, and other parsers do not.
+func parse(address string) (*url.URL, error) {
+	bad := len(address) > maxRedirect || strings.ContainsFunc(address, func(c rune) bool { return c <= ' ' || c > '~' || c == '\\' })
+	u, err := url.Parse(address)
+	if bad || err != nil || u.Scheme == "" {
+		return nil, refuse(InvalidRedirectURI, "A redirect address must be an absolute URI of at most 2048 visible ASCII characters, without a backslash.")
+	}
+	return u, nil
+}
+
+// loopback reports whether a host is this machine: localhost, 127.0.0.1 or ::1. A name below localhost and
+// other spellings of the addresses are not, because resolvers differ about them.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && (a == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || a == netip.IPv6Loopback())
+}
+
+// MatchRedirect reports whether a client with the registered addresses may be redirected to address. The
+// addresses are compared byte by byte. In an http address with a loopback host, the port may differ.
+func MatchRedirect(registered []string, address string) bool {
+	if CheckRedirect(address) != nil {
+		return false
+	}
+	if slices.Contains(registered, address) {
+		return true
+	}
+	given, ok := withoutPort(address)
+	return ok && slices.ContainsFunc(registered, func(r string) bool {
+		known, ok := withoutPort(r)
+		return ok && known == given
+	})
+}
+
+// withoutPort returns a loopback address without its port. ok is false for other addresses.
+func withoutPort(address string) (rest string, ok bool) {
+	u, err := parse(address)
+	if err != nil || u.Scheme != "http" || !loopback(u.Hostname()) {
+		return "", false
+	}
+	// The port is cut from the text, so that the other bytes stay as they were written.
+	authority := u.Host
+	host := strings.TrimSuffix(strings.TrimSuffix(authority, u.Port()), ":")
+	before, after, found := strings.Cut(address, authority)
+	if !found {
+		return "", false
+	}
+	return before + host + after, true
+}
