@@ -3,7 +3,7 @@ package record_test
 import (
 	"bytes"
 	"context"
-	"crypto/md5" //nolint:gosec // the format of ffmpeg
+	"crypto/md5"
 	"encoding/binary"
 	"encoding/hex"
 	"io"
@@ -87,7 +87,7 @@ func sample(annexB []byte) []byte {
 func expect(pictures []assemble.Picture) []shown {
 	all := make([]shown, len(pictures))
 	for i, p := range pictures {
-		sum := md5.Sum(sample(p.Data)) //nolint:gosec // as above
+		sum := md5.Sum(sample(p.Data))
 		all[i] = shown{pts: p.Time - pictures[0].Time, hash: hex.EncodeToString(sum[:])}
 	}
 	return all

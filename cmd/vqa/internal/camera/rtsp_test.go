@@ -41,7 +41,7 @@ func newNetworkCamera(t testing.TB) *networkCamera {
 		c.pictures = append(c.pictures, picture)
 	}
 	require.NoError(t, p.Close())
-	c.Listener, err = net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
+	c.Listener, err = net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	go func() {
