@@ -3,7 +3,8 @@
 //
 // An Engine is any Open Inference Protocol v2 server that offers the model `detect`, such
 // as the embedded CPU worker (package worker), Triton or KServe. Package oip is the client.
-// Package frames decodes the frames, and package fixture is an engine for tests.
+// Package frames decodes the frames, package lanes shares an engine between live streams and uploads,
+// and package fixture is an engine for tests.
 //
 // It may import domain/evidence and the standard library. Of the packages below it, worker
 // may import oip. None of them imports billing, webhooks, SQL or domain/answer.

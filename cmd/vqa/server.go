@@ -21,6 +21,7 @@ import (
 	"vqa/eventstore/node"
 	"vqa/eventstore/postgres"
 	"vqa/gpu"
+	"vqa/gpu/lanes"
 	"vqa/handlers/artifact"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
@@ -54,8 +55,10 @@ type server struct {
 	// waits for it.
 	background *background.Group
 	engine     gpu.Engine
-	meter      *meter
-	models     *models
+	// lanes share the engine between live streams and uploads.
+	lanes  *lanes.Lanes
+	meter  *meter
+	models *models
 	// artifacts makes readers wait for an artifact that is still rendered.
 	artifacts artifact.Waiter
 	// calibrations are those of VQA_CALIBRATION_FILE, by the weights of a model.
@@ -127,6 +130,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 		return s, err
 	}
 	s.engine = timedEngine{s.engine, s.meter.engine}
+	s.lanes = lanes.New(s.engine, s.clock.Now)
 	s.capacity = &jobs.Capacity{Engine: s.engine, Now: s.clock.Now}
 	with := adapters{uploads: s.intake, capacity: s.capacity, recorded: s.meter.recorded, serving: true, clock: s.clock}
 	if with.identities, err = c.identities(); err != nil {
@@ -190,7 +194,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	s.jobs, err = jobs.New(jobs.Options{
 		Pool: s.pool, Analyses: slots, Notifier: notifier, Recordings: s.recordings(), Objects: s.objects, Line: s.resources, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
-			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg.Observed(s.background.Add), Calibrations: s.calibrations,
+			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.lanes.Uploads(), FFmpeg: s.ffmpeg.Observed(s.background.Add), Calibrations: s.calibrations,
 			Node: name, Log: s.log, Progress: resources.NewProgress(s.pool), Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
 			Checks:   []func(context.Context) error{s.engineAnswers, s.extraction.Ready, s.temp.Check},
 			Narrator: s.models.jobsNarrator(), VisionModel: s.models.vision, Waited: s.meter.waited,

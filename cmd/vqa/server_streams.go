@@ -30,7 +30,7 @@ func (s *server) openStreams(c config, key []byte) error {
 	s.closers = append(s.closers, s.media.Close)
 	s.streams = streams.New(streams.Options{
 		Commands: s.commands, Read: s.resources, Presence: s.presence, Slots: c.StreamSlots, Media: s.media,
-		FFmpeg: s.ffmpeg, Engine: s.engine, Recordings: s.recordings(), External: options.ICEServers, Calibrations: s.calibrations,
+		FFmpeg: s.ffmpeg, Engine: s.lanes.Streams(), Recordings: s.recordings(), External: options.ICEServers, Calibrations: s.calibrations,
 		Windows: c.streamWindows(), Grace: c.StreamGrace, MaxSession: time.Duration(c.StreamMaxSession) * time.Second,
 		// Other nodes have the addresses that they announced, which may be internal ones.
 		Client: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()},
