@@ -58,8 +58,8 @@ type Options struct {
 type Node struct {
 	Options
 	signal *signal.Server
-	// filling is held by one Fill at a time.
-	filling sync.Mutex
+	// filling has a token while one look runs.
+	filling chan struct{}
 
 	// forgetting counts the sessions whose end is awaited.
 	forgetting sync.WaitGroup
@@ -82,7 +82,7 @@ type term struct {
 
 // New returns a node. Run starts it, and the caller must call Close.
 func New(o Options) *Node {
-	n := &Node{Options: o}
+	n := &Node{Options: o, filling: make(chan struct{}, 1)}
 	n.signal = signal.New(signal.Options{Streams: places{n}, Client: o.Client, Now: o.Now, Logger: o.Log})
 	return n
 }
@@ -92,6 +92,8 @@ const (
 	lookEvery = time.Second
 	// windDown bounds the wait for sessions to record their ends.
 	windDown = 5 * time.Second
+	// fillPatience is how long a request waits for a look that runs. The next look finds its stream.
+	fillPatience = 500 * time.Millisecond
 	// readTimeout bounds a read of the streams.
 	readTimeout = 5 * time.Second
 )
@@ -157,14 +159,20 @@ func (n *Node) Close(ctx context.Context) error { return n.signal.Close(ctx) }
 // Fill gives free slots of this node to the streams that wait longest.
 func (n *Node) Fill(ctx context.Context) {
 	if t := n.current(); t != nil {
+		ctx, cancel := context.WithTimeout(ctx, fillPatience)
+		defer cancel()
 		n.look(ctx, t)
 	}
 }
 
 // look finds the streams that this node must take or end. Errors are logged: the next look repeats it.
 func (n *Node) look(ctx context.Context, t *term) {
-	n.filling.Lock()
-	defer n.filling.Unlock()
+	select {
+	case n.filling <- struct{}{}:
+		defer func() { <-n.filling }()
+	case <-ctx.Done():
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	if err := n.settle(ctx, t); err != nil && ctx.Err() == nil && t.lease.Check() == nil {
@@ -196,7 +204,11 @@ func (n *Node) settle(ctx context.Context, t *term) error {
 	}
 	var errs []error
 	for _, st := range active {
-		dead := st.Node != "" && st.Node != t.lease.Incarnation() && !alive(st.Node)
+		if st.Node == t.lease.Incarnation() {
+			errs = append(errs, n.resume(ctx, t, st))
+			continue
+		}
+		dead := st.Node != "" && !alive(st.Node)
 		switch {
 		case st.Status == stream.Live && dead:
 			errs = append(errs, n.endLost(ctx, st))
@@ -208,6 +220,18 @@ func (n *Node) settle(ctx context.Context, t *term) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// resume takes up a stream of this node whose session is gone, although the stream has not ended.
+func (n *Node) resume(ctx context.Context, t *term, st stream.State) error {
+	if _, running := t.host.Session(st.ID); running {
+		return nil
+	}
+	if st.Status == stream.Live {
+		return n.endLost(ctx, st)
+	}
+	_, err := n.take(ctx, t, st)
+	return err
 }
 
 // observe tells the sessions of this node which of their streams have ended.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"vqa/domain/fault"
 	"vqa/domain/stream"
 	"vqa/handlers/httpapi"
 )
@@ -59,7 +60,10 @@ func (n *Node) End(r *http.Request, st stream.State) (done bool, err error) {
 			return false, nil
 		}
 		if err := s.End(ctx); err != nil {
-			return false, fmt.Errorf("end stream %s: %w", st.ID, err)
+			if fault.Of(err) == nil {
+				err = fault.New(fault.DBUnavailable, "The end of the stream is not recorded yet. Try again in 1 second.").WithRetryAfter(1).WithCause(err)
+			}
+			return false, err
 		}
 		return true, nil
 	}
