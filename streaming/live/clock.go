@@ -5,8 +5,15 @@ import (
 	"time"
 )
 
-// MaxGap is the longest time between two pictures that belongs to the live clock.
-const MaxGap = 2 * time.Second
+const (
+	// MaxGap is the longest time between two pictures that belongs to the live clock.
+	MaxGap = 2 * time.Second
+	// leastStretch is the least time from a start of the clock to the next pause. Without it, a picture after each
+	// gap would get its result and cost nothing.
+	leastStretch = time.Second
+	// leastClock is the least time of a clock that runs. It counts as a second of the bill that has started.
+	leastClock = time.Millisecond
+)
 
 // clock is the live clock of a stream. It is safe for concurrent use.
 type clock struct {
@@ -53,8 +60,10 @@ func (c *clock) begin(now time.Time) {
 func (c *clock) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pause()
-	c.open = false
+	if c.running {
+		c.total += max(c.last.Sub(c.since), leastClock)
+	}
+	c.running, c.open = false, false
 }
 
 // read returns the state of the clock.
@@ -64,7 +73,7 @@ func (c *clock) read(now time.Time) reading {
 	c.settle(now)
 	r := reading{running: c.running, total: c.total, last: c.last}
 	if c.running {
-		r.total += c.last.Sub(c.since)
+		r.total += max(c.last.Sub(c.since), leastClock)
 	}
 	return r
 }
@@ -94,7 +103,7 @@ func (c *clock) settle(now time.Time) {
 
 func (c *clock) pause() {
 	if c.running {
-		c.total += c.last.Sub(c.since)
+		c.total += max(c.last.Sub(c.since), leastStretch)
 		c.running = false
 	}
 }

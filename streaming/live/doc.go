@@ -29,7 +29,8 @@
 // # Clock
 //
 // The clock runs from picture to picture. A gap of more than MaxGap stops it at the picture before the
-// gap. It starts when the log has recorded that the stream is live.
+// gap. It starts when the log has recorded that the stream is live. Each start counts a second at least:
+// otherwise a client that sends a picture after each gap would get results for nothing.
 //
 // # Credits
 //

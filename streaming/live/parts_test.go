@@ -120,31 +120,54 @@ func TestClock(t *testing.T) {
 	c.Frame(at(1))
 	check(1, false, 0) // not live yet
 	c.Begin(at(2.5))
-	check(2.5, true, 0) // pictures before cost nothing
+	check(2.5, true, .001) // pictures before cost nothing, but a second has started
 	require.Zero(t, c.At(at(1)))
-	c.Frame(at(3))
-	check(3, true, .5)
-	check(5, true, .5) // a gap of exactly two seconds
-	check(5.001, false, .5)
+	c.Frame(at(3.7))
+	check(3.7, true, 1.2)
+	check(5.7, true, 1.2) // a gap of exactly two seconds
+	check(5.701, false, 1.2)
 	c.Frame(at(8))
-	check(8, true, .5)
+	check(8, true, 1.201)
 	c.Frame(at(9))
 	c.Frame(at(8.9)) // late
-	check(9, true, 1.5)
-	require.InDelta(t, 1.25, c.At(at(8.75)).Seconds(), 1e-6)
-	require.InDelta(t, .5, c.At(at(3)).Seconds(), 1e-6, "a picture from before the gap")
+	check(9, true, 2.2)
+	require.InDelta(t, 1.95, c.At(at(8.75)).Seconds(), 1e-6)
+	require.InDelta(t, 1.2, c.At(at(3)).Seconds(), 1e-6, "a picture from before the gap")
 	c.Frame(at(20)) // nothing read the clock in the gap
-	c.Frame(at(21))
-	check(21, true, 2.5)
+	c.Frame(at(21.5))
+	check(21.5, true, 3.7)
 	c.Stop()
 	c.Frame(at(22))
-	check(22, false, 2.5)
+	check(22, false, 3.7)
 
 	late := &live.Clock{}
 	late.Frame(at(0))
 	late.Begin(at(3))
 	running, _ := late.Read(at(3))
 	require.False(t, running, "no picture arrives any more")
+}
+
+// TestClockOfRarePictures checks that a picture after each gap is not free: each of them gets a result.
+func TestClockOfRarePictures(t *testing.T) {
+	t.Parallel()
+	zero := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	now := zero
+	c := &live.Clock{}
+	c.Begin(now)
+	const pictures = 10
+	for range pictures {
+		now = now.Add(live.MaxGap + time.Millisecond)
+		c.Frame(now)
+	}
+	running, total := c.Read(now.Add(live.MaxGap + time.Millisecond))
+	require.False(t, running)
+	require.Equal(t, pictures*time.Second, total, "a second for each start of the clock")
+	require.Less(t, total, now.Sub(zero), "no more than the time that has passed")
+
+	c.Frame(now.Add(time.Minute))
+	c.Stop()
+	_, total = c.Read(now.Add(time.Hour))
+	require.Equal(t, pictures*time.Second+time.Millisecond, total, "the last second has started")
 }
 
 // every returns samples with a dog of a score, at regular times.
