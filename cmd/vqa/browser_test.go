@@ -33,8 +33,9 @@ type browser struct {
 	complaints []string
 }
 
-// visit opens a page in a new browser. It skips the test where there is no browser.
-func visit(t *testing.T, address string, flags ...string) *browser {
+// visit opens a page in a new browser. script runs before those of the page. It skips the test where there is no
+// browser.
+func visit(t *testing.T, address, script string, flags ...string) *browser {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
 	if err != nil {
@@ -74,6 +75,8 @@ func visit(t *testing.T, address string, flags ...string) *browser {
 	}), "the browser does not start: %s", said)
 	b.call("Runtime.enable", nil)
 	b.call("Log.enable", nil)
+	b.call("Page.enable", nil)
+	b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script})
 	b.call("Page.navigate", map[string]any{"url": address})
 	b.await(`document.readyState === "complete" && location.href !== "about:blank"`)
 	return b
@@ -135,8 +138,17 @@ func (b *browser) call(method string, params map[string]any) json.RawMessage {
 		case m.ID == b.calls:
 			require.Empty(b.t, m.Error, "%s", method)
 			return m.Result
-		case m.Method == "Runtime.exceptionThrown", m.Method == "Log.entryAdded" && strings.Contains(string(m.Params), `"level":"error"`):
+		case m.Method == "Runtime.exceptionThrown":
 			b.complaints = append(b.complaints, string(m.Params))
+		case m.Method == "Log.entryAdded":
+			var logged struct {
+				Entry struct{ Source, Level, Text string }
+			}
+			require.NoError(b.t, json.Unmarshal(m.Params, &logged))
+			// A test may cut the network.
+			if logged.Entry.Level == "error" && logged.Entry.Source != "network" {
+				b.complaints = append(b.complaints, logged.Entry.Text)
+			}
 		}
 	}
 }
@@ -195,6 +207,15 @@ func (b *browser) tab(id string) {
 		}
 	}
 	b.t.Fatalf("the key Tab does not lead to %s", id)
+}
+
+// choose puts a file into the field with an id.
+func (b *browser) choose(id, path string) {
+	b.t.Helper()
+	var field struct{ Result struct{ ObjectID string } }
+	raw := b.call("Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("document.getElementById(%q)", id)})
+	require.NoError(b.t, json.Unmarshal(raw, &field))
+	b.call("DOM.setFileInputFiles", map[string]any{"objectId": field.Result.ObjectID, "files": []string{path}})
 }
 
 // enter presses the key Enter.
