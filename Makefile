@@ -8,7 +8,7 @@ SHELL := /bin/bash
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
-RUNS_FFMPEG := ./gpu/frames ./streaming/decode $(addprefix ./handlers/,artifact intake intake/demo intake/ffmpeg intake/fixture intake/probe)
+RUNS_FFMPEG := ./gpu/frames ./streaming/decode ./streaming/record $(addprefix ./handlers/,artifact intake intake/demo intake/ffmpeg intake/fixture intake/probe)
 GOLANGCI_VERSION := v2.12.2
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 OASDIFF_VERSION := v1.33.0
