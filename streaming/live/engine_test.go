@@ -71,8 +71,8 @@ func TestStreamsTakeTurns(t *testing.T) {
 			require.InDelta(t, 39, len(of[message.Result](r)), 4, "stream %d", i+1)
 		}
 		require.InDelta(t, 6, len(of[message.Result](readers[0])), 1)
-		for _, late := range readers[1].late {
-			require.Less(t, late, 410*time.Millisecond, "the newest sample goes to the engine")
+		for _, late := range readers[1].delays() {
+			require.Less(t, late, 500*time.Millisecond, "the newest sample goes to the engine")
 		}
 		require.NoError(t, host.Close(t.Context()))
 		require.Equal(t, 2, eye.most)
@@ -90,8 +90,8 @@ func TestASlowEngineGetsFreshSamples(t *testing.T) {
 			w.wire.session.Picture(assemble.Picture{Data: []byte("dog"), At: time.Now()})
 			time.Sleep(200 * time.Millisecond)
 		}
-		require.Greater(w, len(w.reader.late), 20)
-		for _, late := range w.reader.late {
+		require.Greater(w, len(w.reader.delays()), 20)
+		for _, late := range w.reader.delays() {
 			require.Less(w, late, w.model.took+100*time.Millisecond)
 		}
 		w.end()
@@ -273,12 +273,27 @@ func TestTheLogIsAwayWhenICESucceeds(t *testing.T) {
 	})
 }
 
-// TestTheLogStaysAway closes a host whose log does not come back.
+// stuck is a recorder whose store is away.
+type stuck struct{}
+
+func (stuck) Push(assemble.Picture) {}
+
+func (stuck) Close(ctx context.Context) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// TestTheLogStaysAway closes a host whose log and store do not come back.
 func TestTheLogStaysAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{T: t, log: newLedger(t, creation(), 1000), wire: &wire{}, model: &model{}}
-		host := live.NewHost(live.Options{Peers: w.wire, Engine: w.model, Log: w.log, Windows: windows})
+		c := creation()
+		c.Recording = true
+		w := &world{T: t, log: newLedger(t, c, 1000), wire: &wire{}, model: &model{}}
+		host := live.NewHost(live.Options{
+			Peers: w.wire, Engine: w.model, Log: w.log, Windows: windows,
+			Record: func(stream.State, func(stream.Part)) (live.Recorder, error) { return stuck{}, nil },
+		})
 		host.SampleWith(newSamples)
 		var err error
 		w.session, err = host.Open(w.log.state)
@@ -286,9 +301,11 @@ func TestTheLogStaysAway(t *testing.T) {
 		w.connect()
 		w.show("dog", 6*time.Second)
 		w.log.setDown(errDown)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
+		began := time.Now()
 		require.ErrorIs(t, host.Close(ctx), context.DeadlineExceeded)
+		require.Equal(t, 4*time.Second, time.Since(began), "also the recorder is given up")
 		require.True(t, w.over())
 		require.True(t, w.wire.closed)
 		require.Equal(t, stream.Live, w.log.state.Status, "another node ends it")

@@ -56,7 +56,7 @@ func (a *actor) closeRecorder() bool {
 	if a.recorder == nil {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), recorderTimeout)
+	ctx, cancel := context.WithTimeout(a.patience, recorderTimeout)
 	defer cancel()
 	if err := a.recorder.Close(ctx); err != nil {
 		a.host.options.Logger.Error("the recording of a live stream broke", "stream_id", a.id, "error", err)
@@ -74,7 +74,7 @@ func (a *actor) awaitEnd(c stream.End, e ending) {
 	for {
 		a.in = a.read()
 		switch {
-		case a.in.state.Status == stream.EndedStatus || a.in.state.Node != a.node || a.in.given:
+		case a.in.state.Status == stream.EndedStatus || a.in.state.Node != a.node || a.patience.Err() != nil:
 			a.sendEnd(e)
 			return
 		case a.in.refusedEnd && c.Reason == stream.Failed:

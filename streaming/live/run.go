@@ -55,6 +55,7 @@ func (s *Session) run() {
 	a := &actor{Session: s, in: s.read()}
 	a.prompt = promptOf(a.in.state)
 	defer s.stop()
+	defer s.abandon()
 	ctx, stopWriting := context.WithCancel(context.Background())
 	var writing sync.WaitGroup
 	writing.Go(func() { s.clerk.run(ctx) })

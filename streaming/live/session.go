@@ -25,9 +25,12 @@ type Session struct {
 	done  chan struct{} // closed when the session has ended
 	news  chan struct{} // has a token when something in inputs changed
 	found chan finding  // from the watcher
-	// ctx ends when the media stop, closing when the log has the end or is given up.
-	ctx      context.Context //nolint:containedctx // its end stops the goroutines of the session
-	stop     context.CancelFunc
+	// ctx ends when the media stop.
+	ctx  context.Context //nolint:containedctx // its end stops the goroutines of the session
+	stop context.CancelFunc
+	// patience ends when the host gives the session up.
+	patience context.Context //nolint:containedctx // its end stops the waits of the end
+	abandon  context.CancelFunc
 	working  sync.WaitGroup
 	samples  sampler  // nil in test mode
 	recorder Recorder // nil without a recording
@@ -49,7 +52,6 @@ type inputs struct {
 	codec       string
 	sockets     int
 	ending      *ending // a wish to end, the first one
-	given       bool    // the end need not be recorded any more
 }
 
 func newSession(h *Host, st stream.State) *Session {
@@ -60,6 +62,7 @@ func newSession(h *Host, st stream.State) *Session {
 	}
 	s.clerk = newClerk(h.options.Log, st.ID, s.heard)
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.patience, s.abandon = context.WithCancel(context.Background())
 	s.watch = &watcher{host: h, clock: s.clock, report: s.deliver}
 	s.watch.question.Store(&question{query: st.Query, narrative: st.Narrative})
 	if st.Livemode {
@@ -199,8 +202,11 @@ func (s *Session) shutDown() {
 	s.want(ending{reason: stream.Failed, detail: "The node of the stream was shut down."})
 }
 
-// giveUp ends the wait for the log.
-func (s *Session) giveUp() { s.tell(func(in *inputs) { in.given = true }) }
+// giveUp ends the waits for the recorder and the log.
+func (s *Session) giveUp() {
+	s.abandon()
+	notify(s.news)
+}
 
 // want notes a wish to end. The first one counts.
 func (s *Session) want(e ending) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -206,6 +207,13 @@ func of[M message.Server](r *reader) []M {
 		}
 	}
 	return found
+}
+
+// delays returns how late each result came.
+func (r *reader) delays() []time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.late)
 }
 
 // world is a host with one session, on virtual time.
