@@ -24,6 +24,14 @@ const (
 	maxBackOff   = 5 * time.Second
 )
 
+// A change of the size costs a process. A sender that adapts changes it a few times, and a hostile one with each
+// picture: after quickChanges within changesTime, the next process waits for changeWait.
+const (
+	quickChanges = 4
+	changesTime  = 5 * time.Second
+	changeWait   = time.Second
+)
+
 // Defaults of Options.
 const (
 	defaultFPS      = 5
@@ -239,12 +247,17 @@ type feeder struct {
 	// next is the earliest time of a start, wait the delay after the next failure.
 	next time.Time
 	wait time.Duration
+	// changes are the times of the latest changes of the size, the oldest first.
+	changes [quickChanges]time.Time
 }
 
 // feed passes a picture to ffmpeg. It returns false when the picture was dropped.
 func (f *feeder) feed(picture assemble.Picture) bool {
 	now := f.decoder.options.Now()
-	if f.process != nil && (f.process.hasEnded() || picture.Key && !f.process.fits(picture)) {
+	if f.process != nil && picture.Key && !f.process.fits(picture) {
+		f.stop()
+		f.changed(now)
+	} else if f.process != nil && f.process.hasEnded() {
 		f.stop()
 	}
 	if f.process == nil {
@@ -286,6 +299,15 @@ func (f *feeder) stop() {
 	case err != nil:
 		f.failed(err)
 	}
+}
+
+// changed delays the next start when the size changes all the time.
+func (f *feeder) changed(now time.Time) {
+	if next := now.Add(changeWait); now.Sub(f.changes[0]) < changesTime && next.After(f.next) {
+		f.next = next
+	}
+	copy(f.changes[:], f.changes[1:])
+	f.changes[quickChanges-1] = now
 }
 
 // failed delays the next start.

@@ -154,6 +154,22 @@ func TestAChangeOfSize(t *testing.T) {
 	}
 }
 
+// TestTheSizeChangesAllTheTime sends another size with each picture. ffmpeg must not be started for each.
+func TestTheSizeChangesAllTheTime(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	now.Store(int64(time.Hour))
+	l := newLab(t, decode.Options{Now: func() time.Time { return time.Unix(0, now.Load()) }})
+	sizes := [][]assemble.Picture{encode(t, assemble.VP8, 320, 180, 0, 1), encode(t, assemble.VP8, 640, 360, 0, 1)}
+	for i := range 50 {
+		l.Push(sizes[i%2][0])
+	}
+	require.Eventually(t, func() bool { return l.Counts().Dropped >= 45 }, patience, time.Millisecond)
+	require.Equal(t, 5, l.Counts().Starts, "the first one and four changes")
+	now.Add(int64(time.Second + time.Millisecond))
+	check(t, l.push(t, encode(t, assemble.VP8, 640, 360, 60, 31)), 512, 288)
+}
+
 // TestFFmpegIsKilled kills ffmpeg in the middle of the stream, again and again.
 func TestFFmpegIsKilled(t *testing.T) {
 	t.Parallel()
