@@ -103,6 +103,12 @@ func (k Clerk) Waiting() []stream.Command {
 	return all
 }
 
+// Allowance limits what a client may ask for.
+type Allowance struct{ allowance }
+
+// Take reports whether another request is allowed.
+func (a *Allowance) Take(now time.Time) bool { return a.take(now) }
+
 // Clock is the live clock.
 type Clock struct{ clock }
 

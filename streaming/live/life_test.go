@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -301,6 +302,11 @@ func TestPromptUpdate(t *testing.T) {
 		require.Len(w, of[message.PromptUpdated](w.reader), 1)
 		synctest.Wait()
 		require.Len(w, of[message.PromptUpdated](w.reader), 2, "also a repeated one is confirmed")
+		var err error
+		for i := 0; err == nil && i < 20; i++ {
+			err = w.session.UpdatePrompt(w.Context(), fmt.Sprintf("Are there %d cats?", i))
+		}
+		require.True(w, fault.Has(err, fault.RateLimitExceeded), err)
 		w.end()
 	})
 }
@@ -332,6 +338,10 @@ func TestOffersThatAreRefused(t *testing.T) {
 		require.Equal(w, stream.Ready, w.log.state.Status)
 		require.Nil(w, w.log.state.OfferedAt, "the time for ICE does not begin")
 		w.connect()
+		for range 20 {
+			_, err = w.session.Answer(w.Context(), "signaling", "")
+		}
+		require.True(w, fault.Has(err, fault.RateLimitExceeded), err)
 		w.end()
 	})
 }

@@ -170,6 +170,27 @@ func TestClockOfRarePictures(t *testing.T) {
 	require.Equal(t, pictures*time.Second+time.Millisecond, total, "the last second has started")
 }
 
+func TestAllowance(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	a := &live.Allowance{}
+	taken := func(tries int) (n int) {
+		for range tries {
+			if a.Take(now) {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 10, taken(100))
+	now = now.Add(999 * time.Millisecond)
+	require.Zero(t, taken(100))
+	now = now.Add(3 * time.Second)
+	require.Equal(t, 3, taken(100))
+	now = now.Add(time.Hour)
+	require.Equal(t, 10, taken(100), "it does not grow beyond the burst")
+}
+
 // every returns samples with a dog of a score, at regular times.
 func every(stepS, fromS, toS, score float64) []evidence.Frame {
 	var all []evidence.Frame

@@ -35,6 +35,8 @@ type Session struct {
 	samples  sampler  // nil in test mode
 	recorder Recorder // nil without a recording
 	canned   *pace    // nil outside of test mode
+	offers   allowance
+	prompts  allowance
 
 	mu     sync.Mutex
 	inputs inputs
@@ -112,6 +114,9 @@ func (s *Session) Observe(st stream.State) {
 // Answer answers an offer of the client: the first one, or a restart of ICE. via is how it came, such as
 // "signaling". The error is a *fault.Fault for the client. After a refused offer, another one can follow.
 func (s *Session) Answer(ctx context.Context, via, offer string) (string, error) {
+	if !s.offers.take(s.host.options.Now()) {
+		return "", fault.New(fault.RateLimitExceeded, "Too many offers. Send at most one a second.").WithRetryAfter(1)
+	}
 	p, err := s.connect()
 	if err != nil {
 		return "", err
@@ -158,6 +163,9 @@ func (s *Session) Diagnostics() peer.Diagnostics {
 // UpdatePrompt replaces the question. It returns when the log has it; the next sample is examined for it.
 // Subscribers get prompt_updated. The error is a *fault.Fault for the client.
 func (s *Session) UpdatePrompt(ctx context.Context, prompt string) error {
+	if !s.prompts.take(s.host.options.Now()) {
+		return fault.New(fault.RateLimitExceeded, "The prompt changes too often. Change it at most once a second.").WithRetryAfter(1)
+	}
 	q, mode, err := s.host.options.Compile(ctx, prompt)
 	if err != nil {
 		return forClient(err)
