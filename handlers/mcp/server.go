@@ -23,7 +23,7 @@ const (
 	maxBody = 1 << 20
 	// maxMessages is the most messages of one body.
 	maxMessages = 20
-	// maxLife bounds a request, whatever its messages wait for.
+	// maxLife bounds a request. It is longer than each wait of a message.
 	maxLife = 3 * time.Minute
 	// listLife is how long a client may cache the list of tools.
 	listLife = 5 * time.Minute

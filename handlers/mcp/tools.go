@@ -136,10 +136,10 @@ func (s *endpoint) table() []*tool {
 			arguments:   []argument{videoID, prompt, compiledQuery, modelID},
 			result: object(map[string]schema{
 				"assessable": boolean("True if the question can be answered."), "note": text("Why the question cannot be answered fully."),
-				"question_type": text("The form of the question, such as presence, count or action."), "search_terms": list(text("A term."), "What the model looks for."),
+				"question_type": text("The form of the question, such as presence, count or action."), "search_terms": list(text("A term."), "The terms that the model searches in the frames."),
 				"not_assessed":     list(text("A part of the question."), "Parts of the question that no model assesses."),
 				"video_duration_s": number("Seconds."), "estimated_seconds": integer("Credits: seconds of video. Absent if the duration is unknown."),
-				"estimated_usd": number("Their price in US dollars."), "query": schema{"type": "object", "description": "The compiled query, for query of create_analysis."},
+				"estimated_usd": number("Their price in US dollars."), "query": {"type": "object", "description": "The compiled query, for query of create_analysis."},
 				"next": text("What to do next."),
 			}, "assessable", "query", "next"),
 		},
@@ -202,7 +202,7 @@ func (s *endpoint) readers() []*tool {
 		},
 		{
 			name: "list_models", title: "List the models", operation: "listModels", method: "GET", path: "/v1/models", run: listModels,
-			description: "Lists the models, what they can answer, and the terms that they know. Free.",
+			description: "Lists the models with their abilities and the terms that they know. Free.",
 			result: object(map[string]schema{"models": list(object(map[string]schema{
 				"id": text("For model of other tools."), "status": text("preview, stable or deprecated."), "default": boolean("True for the default model."),
 				"counting": boolean("Answers count questions."), "actions": text("none, beta or stable."), "narrative": boolean("Describes what happens."),

@@ -18,7 +18,7 @@ const (
 // Error is an error that the client of the server sees.
 type Error struct {
 	Code Code `json:"error"`
-	// Description names the parameter, what is wrong and what to do.
+	// Description names the parameter, the problem and the remedy.
 	Description string `json:"error_description"`
 }
 

@@ -93,7 +93,8 @@ func (e *Edge) serve(x *Exchange, r *http.Request) error {
 		return nil
 	}
 	if e.tools != nil && r.URL.Path == ToolsPath {
-		return e.serveTools(x, r)
+		e.serveTools(x, r)
+		return nil
 	}
 	if r.Method == http.MethodHead {
 		// net/http drops the body of a response to HEAD.

@@ -31,12 +31,11 @@ type grantKey struct{}
 
 // serveTools passes a request to the agent tool endpoint. The endpoint calls SignIn, and then this edge
 // for each operation that a tool carries out.
-func (e *Edge) serveTools(x *Exchange, r *http.Request) error {
+func (e *Edge) serveTools(x *Exchange, r *http.Request) {
 	x.operation = toolsOperation
 	// The messages of the body are counted, not the request: one body may have many messages.
 	_ = e.admit(x, r, exempt, nil)
 	e.tools.ServeHTTP(x.response, r)
-	return nil
 }
 
 // SignIn authenticates a request to the agent tool endpoint. The context of the returned request carries
