@@ -287,7 +287,14 @@ func TestToolsCountEachCallOfABatch(t *testing.T) {
 	require.Equal(t, map[string]int{"rate_limit_exceeded": 1}, batch(1, bad), "and calls with bad arguments")
 	w.toTheMinute()
 	w.toTheMinute()
-	require.Equal(t, 5, batch(25, listing)["-32600"], "a body has at most 20 messages")
+	require.Equal(t, map[string]int{"-32600": 1}, batch(25, listing), "a body has at most 20 messages")
+	for i := range 7 {
+		r := c.message(t.Context(), "2025-11-25", "", `{"jsonrpc": "2.0", "method": "notifications/initialized"}`)
+		got, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, got.Body.Close())
+		require.Equal(t, i == 6, got.StatusCode == http.StatusTooManyRequests, "a body without calls counts once")
+	}
 }
 
 func TestToolsNeedTheScopesOfTheirOperations(t *testing.T) {

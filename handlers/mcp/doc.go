@@ -12,6 +12,7 @@
 //	results.go  resources -> the small results that a model reads
 //	picture.go  the contact sheet as an image
 //	errors.go   error envelope -> tool error with the next step
+//	body.go     how many messages a body has
 //	plain.go    the plain errors of the SDK as JSON-RPC errors
 //
 // # A call is a request to the edge, in this process
@@ -24,8 +25,9 @@
 //
 // # Guarantees
 //
-//   - A request is authenticated once, before its body is read. Each call in the body counts against
-//     the limit of its operation, and each other message as a read. One body has at most 20 messages.
+//   - A request is authenticated once, before its body is read. Each call of a tool in the body counts
+//     against the limit of its operation, and each other request of the protocol as a read. A body
+//     without any counts as one read. One body has at most 20 messages.
 //   - The text and the structured content of a result are the same JSON. Lists are never null. A
 //     result lists at most 10 clips and says how many there are.
 //   - A failed call has the code of the registry and says what to do next.

@@ -6,10 +6,9 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"sync/atomic"
+	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/shopspring/decimal"
 
@@ -21,8 +20,6 @@ const (
 	// maxBody is the largest body in bytes. The arguments of a call are the body of its operation, which
 	// has at most 1 MiB.
 	maxBody = 1 << 20
-	// maxMessages is the most messages of one body.
-	maxMessages = 20
 	// maxLife bounds a request. It is longer than each wait of a message.
 	maxLife = 3 * time.Minute
 	// listLife is how long a client may cache the list of tools.
@@ -86,11 +83,7 @@ func New(o Options) http.Handler {
 }
 
 // incoming is the HTTP request that carries a message.
-type incoming struct {
-	*http.Request
-	// messages counts the messages of the body.
-	messages atomic.Int32
-}
+type incoming struct{ *http.Request }
 
 type incomingKey struct{}
 
@@ -113,8 +106,21 @@ func (s *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(signed.Context(), maxLife)
 	defer cancel()
 	in := &incoming{Request: signed.WithContext(ctx)}
+	messages, calls, err := survey(in.Request)
+	if err == nil && calls == 0 && messages <= maxMessages {
+		// No call of the body is counted.
+		err = s.Edge.CountMessage(ctx)
+	}
+	if err != nil {
+		edge.WriteError(w, r, err)
+		return
+	}
 	out := &plainErrors{ResponseWriter: w}
 	defer out.finish()
+	if messages > maxMessages {
+		http.Error(out, fmt.Sprintf("A body may have at most %d messages. Send the others in another request.", maxMessages), http.StatusBadRequest)
+		return
+	}
 	// The SDK may start a call after the handler has returned, so calls get the request by the context.
 	w.Header().Set("X-Accel-Buffering", "no") // turns off buffering in nginx
 	s.sdk.ServeHTTP(out, in.WithContext(context.WithValue(ctx, incomingKey{}, in)))
@@ -134,11 +140,6 @@ func (s *endpoint) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		if !ok {
 			return nil, refusal(fault.New(fault.InternalError, ""))
 		}
-		if in.messages.Add(1) > maxMessages {
-			return nil, &jsonrpc.Error{
-				Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("A body may have at most %d messages. Send the others in another request.", maxMessages),
-			}
-		}
 		// An older client that disconnects does not cancel the context of the SDK.
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
@@ -152,10 +153,11 @@ func (s *endpoint) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// counted reports whether the edge counts a message, as the request of an operation.
+// counted reports whether a message is counted elsewhere: a call of a tool by the edge, as the request of
+// its operation, and a notification with its body.
 func (s *endpoint) counted(method string, request sdk.Request) bool {
 	if method != "tools/call" {
-		return false
+		return strings.HasPrefix(method, "notifications/")
 	}
 	call, ok := request.(*sdk.CallToolRequest)
 	return ok && call.Params != nil && s.tools[call.Params.Name] != nil
