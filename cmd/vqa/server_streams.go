@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"time"
 
@@ -9,6 +10,9 @@ import (
 	"vqa/domain/stream"
 	"vqa/streaming/peer"
 )
+
+// nodeTimeout bounds the connection to another node, and the wait for its answer.
+const nodeTimeout = 10 * time.Second
 
 // disconnectTimeout bounds the close of the sockets of clients.
 const disconnectTimeout = 2 * time.Second
@@ -32,16 +36,23 @@ func (s *server) openStreams(c config, key []byte) error {
 		Commands: s.commands, Read: s.resources, Presence: s.presence, Slots: c.StreamSlots, Media: s.media,
 		FFmpeg: s.ffmpeg, Engine: s.lanes.Streams(), Recordings: s.recordings(), External: options.ICEServers, Calibrations: s.calibrations,
 		Windows: c.streamWindows(), Grace: c.StreamGrace, MaxSession: time.Duration(c.StreamMaxSession) * time.Second,
-		// Other nodes have the addresses that they announced, which may be internal ones.
-		Client: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()},
+		Client: nodeClient(),
 		Now:    s.clock.Now, Log: s.log,
 	})
 	return nil
 }
 
+// nodeClient returns the client for other nodes, at the addresses that they announced, which may be internal ones.
+func nodeClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = nodeTimeout
+	transport.DialContext = (&net.Dialer{Timeout: nodeTimeout}).DialContext
+	return &http.Client{Transport: transport}
+}
+
 // recordings returns the recordings of live streams in the object store.
 func (s *server) recordings() streams.Recordings {
-	return streams.Recordings{Objects: s.objects, FFmpeg: s.ffmpeg, History: s.store, Now: s.clock.Now}
+	return streams.Recordings{Limits: s.commands, Objects: s.objects, FFmpeg: s.ffmpeg, History: s.store, Now: s.clock.Now}
 }
 
 // disconnectStreams closes the connections of clients. Sessions end later, with the other work.

@@ -20,7 +20,7 @@ const unsizedShare = 4
 
 // Storage reports how many bytes accounts store.
 type Storage interface {
-	// HeldBytes returns the bytes of the account's videos plus the declared bytes of its open
+	// HeldBytes returns the bytes of the account's videos and recordings plus the declared bytes of its open
 	// uploads. unsized counts the open uploads and fetches of unknown size.
 	HeldBytes(ctx context.Context, accountID string) (bytes, unsized int64, err error)
 }
@@ -90,6 +90,29 @@ func (s *Service) admitVideo(ss *session, caller Caller, declared *int64) error 
 	}
 	return storageExceeded(quota, used, fault.Newf(fault.QuotaExceeded,
 		"The videos and open uploads of the account use %d of %d bytes, and this video may need %d. %s", used, quota, need, hint))
+}
+
+// RecordingLimit returns the bytes that the recording of a new stream may have. A recording is stored as two files, so
+// it is half of the room that the quota leaves. bounded is false when there is no quota. Error: quota_exceeded when
+// nothing is left.
+func (s *Service) RecordingLimit(ctx context.Context, accountID string) (bytes int64, bounded bool, err error) {
+	if s.Storage == nil {
+		return 0, false, nil
+	}
+	tier, err := s.tierOf(ctx, accountID)
+	quota := s.Limits.StorageOf(tier)
+	if err != nil || quota == 0 {
+		return 0, false, err
+	}
+	used, err := s.StoredBytes(ctx, accountID, tier)
+	if err != nil {
+		return 0, true, err
+	}
+	if used >= quota {
+		return 0, true, storageExceeded(quota, used, fault.Newf(fault.QuotaExceeded,
+			"The videos and recordings of the account use %d of %d bytes. Delete videos to free space, or create the stream without `recording`.", used, quota))
+	}
+	return (quota - used) / 2, true, nil
 }
 
 // checkStorage refuses a file of undeclared size that is larger than the space reserved for it.

@@ -50,6 +50,11 @@ func (s *Service) CreateStream(ctx context.Context, caller Caller, c CreateStrea
 	if err := s.checkStreamQueue(ctx); err != nil {
 		return stream.State{}, err
 	}
+	if c.Recording {
+		if _, _, err := s.RecordingLimit(ctx, caller.AccountID); err != nil {
+			return stream.State{}, err
+		}
+	}
 	in := caller.intent(credits.Stream(caller.AccountID))
 	in.created(create.ID)
 	var created stream.State

@@ -132,6 +132,30 @@ func TestAFullQueueForSlots(t *testing.T) {
 	w.stream(caller)
 }
 
+// heldBytes is a store whose accounts use preset bytes.
+type heldBytes int64
+
+func (h heldBytes) HeldBytes(context.Context, string) (int64, int64, error) { return int64(h), 0, nil }
+
+func TestARecordingNeedsRoom(t *testing.T) {
+	t.Parallel()
+	used := heldBytes(60)
+	w := newWorld(t, withLimits(func(l *Limits) { l.StoragePerAccount = 100 }), func(d *Dependencies) { d.Storage = &used })
+	caller := w.account(100)
+	limit, bounded, err := w.RecordingLimit(t.Context(), caller.AccountID)
+	require.NoError(t, err)
+	require.True(t, bounded)
+	require.Equal(t, int64(20), limit, "two files")
+	used = 100
+	c := watch()
+	c.Recording = true
+	w.requireUnchanged(func() {
+		_, err = w.CreateStream(t.Context(), caller, c)
+		requireFault(t, err, fault.QuotaExceeded)
+	})
+	w.stream(caller)
+}
+
 func TestBadStreams(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

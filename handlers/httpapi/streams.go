@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"vqa/domain/fault"
@@ -188,8 +189,39 @@ func (s *server) live(ctx context.Context, streamID string, answer func(http.Res
 	if _, err := s.ownStream(ctx, streamID); err != nil {
 		return nil, err
 	}
-	r := edge.ExchangeOf(ctx).Request
-	return func(w http.ResponseWriter) error { return answer(w, r, streamID) }, nil
+	x := edge.ExchangeOf(ctx)
+	return func(w http.ResponseWriter) error {
+		valid, stop := s.whileValid(x)
+		defer stop()
+		return answer(w, x.Request.WithContext(valid), streamID)
+	}, nil
+}
+
+// whileValid returns the context of a request, which ends when its credential is revoked, with the fault as the cause.
+// A token that expires meanwhile ends nothing: it need only be valid when the client connects.
+func (s *server) whileValid(x *edge.Exchange) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(x.Request.Context())
+	var checking sync.WaitGroup
+	checking.Go(func() {
+		check := time.NewTicker(s.Streams.Check)
+		defer check.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-check.C:
+			}
+			f := fault.Of(x.Recheck(ctx))
+			if f == nil || f.Code == fault.TokenExpired {
+				continue
+			}
+			if status := fault.Lookup(f.Code).Status; status == http.StatusUnauthorized || status == http.StatusForbidden {
+				cancel(f)
+				return
+			}
+		}
+	})
+	return ctx, func() { cancel(nil); checking.Wait() }
 }
 
 // SignalStream answers GET /v1/streams/{id}/signal.

@@ -26,6 +26,8 @@ type liveNode struct {
 	slots   atomic.Int64
 	// refused is the error of every request of a client, or nil.
 	refused error
+	// endless makes Events last until its request ends.
+	endless bool
 }
 
 var streamWindows = stream.Windows{Join: time.Minute, ICE: 30 * time.Second, FirstFrame: 15 * time.Second}
@@ -91,6 +93,14 @@ func (n *liveNode) WHIP(w http.ResponseWriter, r *http.Request, id string) error
 }
 
 func (n *liveNode) Events(w http.ResponseWriter, r *http.Request, id string) error {
+	if n.endless {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		_, err := io.WriteString(w, context.Cause(r.Context()).Error())
+		return err
+	}
 	return n.answer(w, r, "events "+id)
 }
 
@@ -279,6 +289,37 @@ func TestLiveErrorsAreTranslated(t *testing.T) {
 	got := c.do(http.MethodPatch, "/v1/streams/"+id+"/whip", "a=end-of-candidates", "Content-Type", "application/trickle-ice-sdpfrag")
 	require.Equal(t, http.StatusPreconditionFailed, got.StatusCode, string(got.raw))
 	require.Equal(t, "resource_conflict", got.at("error.code"))
+}
+
+// TestARevokedKeyEndsItsConnections: a connection lasts as long as its key, also one with a client token that has
+// expired.
+func TestARevokedKeyEndsItsConnections(t *testing.T) {
+	t.Parallel()
+	w := open(t, withSlots(1), func(o *httpapi.Options) {
+		o.Live.(*liveNode).endless, o.Streams.Check = true, 20*time.Millisecond
+	})
+	c := w.customer(100)
+	id := c.do(http.MethodPost, "/v1/streams", watch).at("id").(string)
+	token := c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["streams:signal"]}`).at("token").(string)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/v1/streams/"+id+"/events", nil)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+token)
+	got, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer func() { _ = got.Body.Close() }()
+	w.advance(time.Hour)
+	ended := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(got.Body)
+		ended <- string(text)
+	}()
+	select {
+	case text := <-ended:
+		require.Fail(t, "the expiry of the token ended the connection", text)
+	case <-time.After(200 * time.Millisecond):
+	}
+	require.NoError(t, w.service.RevokeKey(t.Context(), c.key.AccountID, c.key.KeyID, "test", ""))
+	require.Contains(t, <-ended, "key_revoked")
 }
 
 func TestStreamsAreIdempotent(t *testing.T) {

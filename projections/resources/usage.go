@@ -21,11 +21,14 @@ func (r *Reader) AnalysesSince(ctx context.Context, accountID string, since time
 	return n, nil
 }
 
-// HeldBytes returns the bytes that the videos of an account use or may use, in both modes.
+// HeldBytes returns the bytes that the videos of an account use or may use, in both modes, and those of its recordings.
+// A recording is stored as two files.
 // unsized is the number of videos whose size is not known yet.
 func (r *Reader) HeldBytes(ctx context.Context, accountID string) (bytes, unsized int64, err error) {
 	err = r.pool.QueryRow(ctx, `
-		select coalesce(sum(held_bytes), 0), count(*) filter (where unsized) from videos
+		select coalesce(sum(held_bytes), 0) + (
+			select coalesce(sum(2 * coalesce((doc -> 'recorded' ->> 'size_bytes')::bigint, 0)), 0) from live_streams where account_id = $1),
+			count(*) filter (where unsized) from videos
 		where account_id = $1 and (held_bytes > 0 or unsized)`, accountID).Scan(&bytes, &unsized)
 	if err != nil {
 		return 0, 0, fmt.Errorf("add up stored bytes: %w", err)

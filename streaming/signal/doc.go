@@ -29,6 +29,7 @@
 //	messages             Options.Burst at once, then Options.Rate a second; else error, close 1008
 //	refused in a row     the tenth malformed message: error, close 1008
 //	join                 within Options.Join; else error, close 1008
+//	credential           the context of the request ends with a fault: error, close 1008
 //	ping                 each Options.Ping; without a pong for Options.Pong the socket is cut off
 //	a write              Options.Write; a slower reader is cut off
 //	sockets of a stream  Options.PerStream; a newer one replaces the oldest: error, close 4001

@@ -65,7 +65,8 @@ var (
 	errGone    = closing(abrupt, "the connection is lost", nil)
 )
 
-// Socket serves a WebSocket of a stream, until it is closed. A request that is refused before the upgrade
+// Socket serves a WebSocket of a stream, until it is closed. It is closed when the context of the request ends with a
+// *fault.Fault as its cause. A request that is refused before the upgrade
 // has no response yet and returns an error.
 func (s *Server) Socket(w http.ResponseWriter, r *http.Request, streamID string) error {
 	if err := checkUpgrade(r); err != nil {
@@ -89,6 +90,11 @@ func (s *Server) Socket(w http.ResponseWriter, r *http.Request, streamID string)
 	conn.SetReadLimit(message.MaxOffer)
 	c := &socket{server: s, conn: conn, streamID: streamID, request: r, incoming: make(chan incoming, s.Burst)}
 	ctx, c.cancel = context.WithCancelCause(ctx)
+	defer context.AfterFunc(r.Context(), func() {
+		if f := fault.Of(context.Cause(r.Context())); f != nil {
+			c.cancel(closing(websocket.StatusPolicyViolation, "the credential is not valid any more", f))
+		}
+	})()
 	c.serve(ctx)
 	return nil
 }

@@ -61,6 +61,9 @@ func (p places) End(ctx context.Context, streamID string) error {
 	if err != nil {
 		return err
 	}
+	if err := p.node.ownerless(ctx, st); err != nil {
+		return err
+	}
 	run := command.StreamRun{AccountID: st.AccountID, StreamID: st.ID, Actor: "live"}
 	_, _, err = p.node.Commands.ChangeStream(ctx, run, stream.End{})
 	return err

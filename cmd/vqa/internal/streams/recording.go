@@ -13,6 +13,7 @@ import (
 	"vqa/handlers/httpapi"
 	"vqa/handlers/intake/scratch"
 	"vqa/handlers/objects"
+	"vqa/streaming/assemble"
 	"vqa/streaming/live"
 	"vqa/streaming/record"
 )
@@ -27,6 +28,7 @@ type Recordings struct {
 	Objects *objects.Store
 	FFmpeg  record.FFmpeg
 	History History
+	Limits  Limits
 	Now     func() time.Time
 }
 
@@ -35,9 +37,41 @@ func folder(streamID string) string {
 	return strings.TrimSuffix(objects.RecordingKey(streamID, ""), "/")
 }
 
+// Limits bounds the recordings of accounts.
+type Limits interface {
+	// RecordingLimit returns the bytes that a new recording may have. bounded is false when there is no limit.
+	RecordingLimit(ctx context.Context, accountID string) (bytes int64, bounded bool, err error)
+}
+
 // Open returns the recorder of a stream.
 func (r Recordings) Open(st stream.State, stored func(stream.Part)) (live.Recorder, error) {
-	return record.New(record.Options{Folder: folder(st.ID), Store: r.Objects, Stored: stored, Now: r.Now}), nil
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+	defer cancel()
+	limit, bounded, err := r.Limits.RecordingLimit(ctx, st.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	recorder := record.New(record.Options{Folder: folder(st.ID), Store: r.Objects, Stored: stored, Now: r.Now})
+	if !bounded {
+		return recorder, nil
+	}
+	return &boundedRecorder{recorder, limit}, nil
+}
+
+// boundedRecorder ends a recording at the quota of the account. It is for one goroutine.
+type boundedRecorder struct {
+	live.Recorder
+	left int64
+}
+
+// Push implements live.Recorder.
+func (b *boundedRecorder) Push(p assemble.Picture) {
+	if size := int64(len(p.Data)); size <= b.left {
+		b.left -= size
+		b.Recorder.Push(p)
+		return
+	}
+	b.left = -1 // a later, smaller picture must not follow a gap
 }
 
 // Finish implements jobs.Recordings.

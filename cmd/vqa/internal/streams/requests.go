@@ -68,13 +68,31 @@ func (n *Node) End(r *http.Request, st stream.State) (done bool, err error) {
 		return true, nil
 	}
 	if r.Header.Get(passedOn) != "" {
-		return false, nil
+		return false, moving()
 	}
-	if err := n.endAtOwner(ctx, r, st); err != nil {
-		n.Log.WarnContext(ctx, "cannot end a stream at its node; it is ended up to its last heartbeat", "stream_id", st.ID, "node", st.Node, "error", err)
-		return false, nil
+	err = n.endAtOwner(ctx, r, st)
+	if err == nil {
+		return true, nil
 	}
-	return true, nil
+	n.Log.WarnContext(ctx, "cannot end a stream at its node", "stream_id", st.ID, "node", st.Node, "error", err)
+	return false, n.ownerless(r.Context(), st)
+}
+
+// ownerless returns nil when the owner of a stream is dead. A living one alone may end a stream that is live:
+// otherwise a client could choose to pay for nothing after the last heartbeat. Error: capacity_exhausted.
+func (n *Node) ownerless(ctx context.Context, st stream.State) error {
+	if st.Status != stream.Live {
+		return nil
+	}
+	alive, err := n.Presence.Alive(ctx)
+	if err == nil && alive(st.Node) {
+		err = moving()
+	}
+	return err
+}
+
+func moving() error {
+	return fault.New(fault.CapacityExhausted, "The node of the stream does not answer. Try again in 1 second.").WithRetryAfter(1)
 }
 
 // endAtOwner sends the request of the client to the owner.
