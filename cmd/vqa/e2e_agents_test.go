@@ -14,7 +14,7 @@ func TestAgentTranscript(t *testing.T) {
 	t.Parallel()
 	script, err := filepath.Abs(filepath.Join(root, "handlers/mcp/clients/transcript.js"))
 	require.NoError(t, err)
-	printed := runProgram(t, t.TempDir(), nil, "node", script, "http://"+sharedService(t).addr)
+	printed := runProgram(t, t.TempDir(), nil, "node", script, "http://"+ownService(t).addr) // the sandboxes of the shared one are limited
 	text, err := os.ReadFile(filepath.Join(root, "docs/agents.md"))
 	require.NoError(t, err)
 	_, shown, _ := strings.Cut(string(text), "```text\n# connected")
