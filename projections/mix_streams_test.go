@@ -3,6 +3,7 @@ package projections_test
 import (
 	"context"
 
+	"vqa/domain/query"
 	"vqa/domain/stream"
 	"vqa/handlers/command"
 )
@@ -28,7 +29,8 @@ func (c *client) runStream(ctx context.Context) error {
 		_, err := c.GrantStream(ctx, run, "node", "")
 		return err
 	case 1:
-		_, _, err := c.UpdateStreamPrompt(ctx, run, true, pick(c.rand, []string{"Is there a cat?", "How many cars are there?"}))
+		prompt := pick(c.rand, []string{"Is there a cat?", "How many cars are there?"})
+		_, _, err := c.ChangeStream(ctx, run, stream.UpdatePrompt{Prompt: prompt, Query: query.Compile(prompt), ParseMode: stream.ParseHeuristic})
 		return err
 	case 2:
 		for _, caller := range c.callers {

@@ -7,6 +7,7 @@ import (
 	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/domain/id"
+	"vqa/domain/query"
 	"vqa/domain/stream"
 )
 
@@ -77,14 +78,14 @@ func (s *Service) GrantStream(ctx context.Context, r StreamRun, node, from strin
 	return st, err
 }
 
-// UpdateStreamPrompt replaces the question of a stream. Errors: prompt_empty, prompt_too_long,
-// parse_failed, resource_conflict.
-func (s *Service) UpdateStreamPrompt(ctx context.Context, r StreamRun, livemode bool, prompt string) (stream.State, Funds, error) {
+// CompileStreamPrompt compiles a new question of a stream, as CreateStream does. Errors: prompt_empty,
+// prompt_too_long, parse_failed.
+func (s *Service) CompileStreamPrompt(ctx context.Context, livemode bool, prompt string) (query.Query, stream.ParseMode, error) {
 	read, err := s.readPrompts(ctx, Caller{Livemode: livemode}, []string{prompt}, func(int) string { return "prompt" })
 	if err != nil {
-		return stream.State{}, Funds{}, err
+		return query.Query{}, "", err
 	}
-	return s.ChangeStream(ctx, r, stream.UpdatePrompt{Prompt: prompt, Query: read[0].query, ParseMode: streamParseMode(read[0].mode)})
+	return read[0].query, streamParseMode(read[0].mode), nil
 }
 
 // extendAtS is the number of reserved seconds that are left when a heartbeat reserves the next slice. A few heartbeats

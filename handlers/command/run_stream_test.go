@@ -126,17 +126,27 @@ func TestOneOwner(t *testing.T) {
 	requireFault(t, err, fault.ResourceNotFound)
 }
 
+// ask replaces the question of a stream, as its owner does.
+func (w *world) ask(run StreamRun, prompt string) (stream.State, error) {
+	q, mode, err := w.CompileStreamPrompt(context.Background(), true, prompt)
+	if err != nil {
+		return stream.State{}, err
+	}
+	st, _, err := w.ChangeStream(context.Background(), run, stream.UpdatePrompt{Prompt: prompt, Query: q, ParseMode: mode})
+	return st, err
+}
+
 func TestUpdateOfAPrompt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	caller := w.account(100)
 	run := w.owned(w.stream(caller))
-	st, _, err := w.UpdateStreamPrompt(t.Context(), run, true, "How many cats are there?")
+	st, err := w.ask(run, "How many cats are there?")
 	require.NoError(t, err)
 	require.Equal(t, "How many cats are there?", *st.Prompt)
 	require.Equal(t, "cat", st.Query.Subjects[0].Term)
 	w.requireUnchanged(func() {
-		_, _, err := w.UpdateStreamPrompt(t.Context(), run, true, " ")
+		_, err := w.ask(run, " ")
 		requireFault(t, err, fault.PromptEmpty)
 	})
 }
@@ -176,7 +186,7 @@ func streamFlow(t *testing.T, w *world) {
 	} {
 		w.change(run, c)
 	}
-	_, _, err = w.UpdateStreamPrompt(t.Context(), run, true, "Is there a cat?")
+	_, err = w.ask(run, "Is there a cat?")
 	require.NoError(t, err)
 	_, err = w.EndStream(t.Context(), caller, st.ID)
 	require.NoError(t, err)

@@ -89,11 +89,9 @@ func (s *Service) newStream(ctx context.Context, caller Caller, c CreateStream) 
 	case c.Query != nil:
 		create.Query, create.ParseMode = *c.Query, stream.ParseClient
 	case c.Prompt != nil:
-		read, err := s.readPrompts(ctx, caller, []string{*c.Prompt}, func(int) string { return "prompt" })
-		if err != nil {
+		if create.Query, create.ParseMode, err = s.CompileStreamPrompt(ctx, caller.Livemode, *c.Prompt); err != nil {
 			return stream.Create{}, err
 		}
-		create.Query, create.ParseMode = read[0].query, streamParseMode(read[0].mode)
 	default:
 		return stream.Create{}, fault.New(fault.PromptEmpty, "").WithParam("prompt")
 	}

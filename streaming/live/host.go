@@ -82,8 +82,9 @@ type Options struct {
 	Log    Log
 	// Calibrations are the measured calibrations, beside that of the embedded model.
 	Calibrations answer.Calibrations
-	// Compile compiles the prompt of an update. A *fault.Fault is for the client.
-	Compile func(ctx context.Context, prompt string) (query.Query, stream.ParseMode, error)
+	// Compile compiles the prompt of an update, in test mode without a language model. A *fault.Fault is for the
+	// client.
+	Compile func(ctx context.Context, livemode bool, prompt string) (query.Query, stream.ParseMode, error)
 	// Canned returns the result of a stream of test mode. The same query has the same result. AtS is set
 	// by the session.
 	Canned func(q query.Query) stream.Result

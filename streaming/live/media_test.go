@@ -227,7 +227,7 @@ func newStageWith(t testing.TB, c stream.Create, engine live.Engine, camera *cam
 			defer g.mu.Unlock()
 			g.pids = append(g.pids, pid)
 		}),
-		Compile: func(_ context.Context, prompt string) (query.Query, stream.ParseMode, error) {
+		Compile: func(_ context.Context, _ bool, prompt string) (query.Query, stream.ParseMode, error) {
 			return query.Compile(prompt), stream.ParseHeuristic, nil
 		},
 		Canned: func(query.Query) stream.Result { return stream.Result{Answer: "yes", Confidence: .9} },

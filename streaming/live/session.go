@@ -166,7 +166,7 @@ func (s *Session) UpdatePrompt(ctx context.Context, prompt string) error {
 	if !s.prompts.take(s.host.options.Now()) {
 		return fault.New(fault.RateLimitExceeded, "The prompt changes too often. Change it at most once a second.").WithRetryAfter(1)
 	}
-	q, mode, err := s.host.options.Compile(ctx, prompt)
+	q, mode, err := s.host.options.Compile(ctx, s.State().Livemode, prompt)
 	if err != nil {
 		return forClient(err)
 	}

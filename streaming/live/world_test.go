@@ -240,7 +240,7 @@ func run(t *testing.T, c stream.Create, balance int64, test func(w *world)) {
 		w := &world{T: t, log: newLedger(t, c, balance), wire: &wire{}, model: &model{took: 50 * time.Millisecond}}
 		w.host = live.NewHost(live.Options{
 			Peers: w.wire, Engine: w.model, Log: w.log, Windows: windows,
-			Compile: func(_ context.Context, prompt string) (query.Query, stream.ParseMode, error) {
+			Compile: func(_ context.Context, _ bool, prompt string) (query.Query, stream.ParseMode, error) {
 				return query.Compile(prompt), stream.ParseHeuristic, nil
 			},
 			Canned: func(query.Query) stream.Result { return cannedResult },

@@ -44,7 +44,7 @@ func TestSessionsComeAndGo(t *testing.T) { //nolint:paralleltest // it counts al
 	host := live.NewHost(live.Options{
 		Peers: live.WebRTC(peers), Engine: eye{}, Log: logs, FFmpeg: ffmpegtest.Runner(t),
 		Windows: stream.Windows{Join: patience, ICE: patience, FirstFrame: patience},
-		Compile: func(_ context.Context, prompt string) (query.Query, stream.ParseMode, error) {
+		Compile: func(_ context.Context, _ bool, prompt string) (query.Query, stream.ParseMode, error) {
 			return query.Compile(prompt), stream.ParseHeuristic, nil
 		},
 		Canned: func(query.Query) stream.Result { return stream.Result{} },

@@ -41,7 +41,7 @@ func newStage(t testing.TB) *stage {
 	g.host = live.NewHost(live.Options{
 		Peers: live.WebRTC(peers), Engine: eye{}, Log: g.log, FFmpeg: ffmpegtest.Runner(t),
 		Windows: stream.Windows{Join: patience, ICE: patience, FirstFrame: patience}, Grace: patience, Meter: 200 * time.Millisecond,
-		Compile: func(_ context.Context, prompt string) (query.Query, stream.ParseMode, error) {
+		Compile: func(_ context.Context, _ bool, prompt string) (query.Query, stream.ParseMode, error) {
 			return query.Compile(prompt), stream.ParseHeuristic, nil
 		},
 		Canned: func(query.Query) stream.Result { return stream.Result{} },

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"vqa/domain/answer"
-	"vqa/domain/query"
 	"vqa/domain/stream"
 	"vqa/eventstore"
 	"vqa/eventstore/fold"
@@ -303,10 +302,4 @@ func (n *Node) endLost(ctx context.Context, st stream.State) error {
 		return nil
 	}
 	return err
-}
-
-// compile compiles the prompt of an update.
-func (n *Node) compile(ctx context.Context, prompt string) (query.Query, stream.ParseMode, error) {
-	q, mode, err := n.Commands.Parse(ctx, prompt)
-	return q, stream.ParseMode(mode), err
 }
