@@ -44,7 +44,7 @@ func (c *client) runStream(ctx context.Context) error {
 	clock := c.rand.Int64N(100_000)
 	_, _, err := c.ChangeStream(ctx, run, pick(c.rand, []stream.Command{
 		stream.Offer{Node: "node", Via: "whip"}, stream.GoLive{Node: "node"}, stream.Resume{Node: "node"},
-		stream.Pause{Node: "node", ClockMillis: clock}, stream.Meter{Node: "node", ClockMillis: clock, HeldSeconds: clock/1000 + 60, ResultFrames: 3},
+		stream.Pause{Node: "node", ClockMillis: clock}, stream.Meter{Node: "node", ClockMillis: clock, ResultFrames: 3},
 		stream.RecordPart{Node: "node", Part: stream.Part{Number: 1, Key: "part", SizeBytes: 1, Frames: 1, DurationMillis: 1}},
 		stream.End{Node: "node", ClockMillis: clock},
 	}))

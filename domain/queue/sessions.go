@@ -17,8 +17,8 @@ type Sessions struct {
 }
 
 // In returns the seconds until the stream at a position of the queue, from 1, gets a slot, or nil when
-// there is no estimate. It assumes that each stream lasts as long as the median of the ended ones. One that has
-// lasted longer may end at any time.
+// the number of slots or the length of earlier streams is not known. It assumes that each stream lasts as long as
+// the median of the ended ones, and that one which has lasted longer ends now.
 func (s Sessions) In(position int) *int {
 	if s.Slots == 0 || len(s.Ended) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"vqa/domain/stream"
 )
 
-// streamSliceS is the number of seconds that a stream reserves at first (docs/contract.md#holds).
+// streamSliceS is the number of seconds that a stream reserves at a time (docs/contract.md#holds).
 const streamSliceS = 60
 
 // Streams is the part of the read model that creating a stream needs.
@@ -132,10 +132,9 @@ func (s *Service) checkNoStream(ss *session, caller Caller) error {
 	} else {
 		var err error
 		if active = pendingStream(ss, caller); active == "" {
-			active, err = s.Streams.ActiveStream(ss.ctx, caller.AccountID, caller.Livemode)
-		}
-		if err != nil {
-			return err
+			if active, err = s.Streams.ActiveStream(ss.ctx, caller.AccountID, caller.Livemode); err != nil {
+				return err
+			}
 		}
 	}
 	if active == "" {

@@ -85,8 +85,7 @@ func (r *Reader) QueuedStreams(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// ActiveStreams returns the streams that have not ended, oldest first, at most 500. When they have an owner, it is in
-// their state.
+// ActiveStreams returns the streams that have not ended, oldest first, at most 500.
 func (r *Reader) ActiveStreams(ctx context.Context) ([]stream.State, error) {
 	rows, err := r.pool.Query(ctx, `
 		select doc from live_streams where status <> 'ended' order by created_at, id limit $1`, sweepLimit)

@@ -120,7 +120,7 @@ func (c *socket) locate(ctx context.Context) (Place, *verdict) {
 					return Place{}, v
 				}
 			}
-		case place.Session != nil, place.Node != "" && c.request.Header.Get(hopHeader) == "":
+		case place.Session != nil, place.Node != "" && c.request.Header.Get(PassedOn) == "":
 			return place, nil
 		case place.Node != "":
 			// The other node asks again.

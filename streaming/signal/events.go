@@ -167,7 +167,7 @@ func (e *eventWriter) attend(ctx context.Context, s Session, after int64) error 
 // forward passes a request on to the node that owns the stream. Error: capacity_exhausted when that node
 // has passed it on itself.
 func (s *Server) forward(w http.ResponseWriter, r *http.Request, node string) error {
-	if r.Header.Get(hopHeader) != "" {
+	if r.Header.Get(PassedOn) != "" {
 		return fault.New(fault.CapacityExhausted, "The stream is moving to another node. Try again.").WithRetryAfter(1)
 	}
 	target, err := url.Parse(node)
@@ -180,7 +180,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, node string) er
 			p.SetURL(target)
 			p.Out.Header["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
 			p.SetXForwarded()
-			p.Out.Header.Set(hopHeader, "1")
+			p.Out.Header.Set(PassedOn, "1")
 		},
 		Transport:     s.Client.Transport,
 		FlushInterval: -1,

@@ -36,7 +36,7 @@ func (c *socket) passOn(ctx context.Context, node string) *verdict {
 func (c *socket) dial(ctx context.Context, node string) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.server.Call)
 	defer cancel()
-	header := http.Header{hopHeader: {"1"}}
+	header := http.Header{PassedOn: {"1"}}
 	for _, name := range []string{"Authorization", "Origin", "User-Agent"} {
 		if values := c.request.Header.Values(name); len(values) > 0 {
 			header[name] = values

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// hopHeader marks a socket that another node has passed on.
-	hopHeader = "Vqa-Passed-On"
+	// PassedOn is the header of a request that another node has passed on.
+	PassedOn = "Vqa-Passed-On"
 	// statusReplaced is the close code of a socket that a newer one replaced. RFC 6455 leaves codes from
 	// 4000 on to applications.
 	statusReplaced websocket.StatusCode = 4001

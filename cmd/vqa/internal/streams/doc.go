@@ -10,6 +10,7 @@
 //	ready, the owner is dead      a node with a free slot takes the stream
 //	live, the owner is dead       the stream ends as error, billed up to its last heartbeat
 //	own, ended by another node    the session is told
+//	own, without a session        it is opened again, or ends as error when it was live
 //
 // When the lease of this node is over, its sessions stop at once, because another node may end their streams.
 // The next lease begins without sessions.
@@ -17,8 +18,8 @@
 // # Requests on another node
 //
 // A socket, a WHIP request or an end that reaches a node which does not own the stream is passed on to the
-// owner, at the address that it announced. Without an answer of the owner, an end is recorded up to the last
-// heartbeat.
+// owner, at the address that it announced. An end of a live stream is refused while the owner is alive and does
+// not answer. Without an owner, it is recorded up to the last heartbeat.
 //
 // It may import what the program imports. Only this package knows both handlers and streaming.
 package streams

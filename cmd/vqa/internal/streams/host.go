@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"vqa/domain/answer"
-	"vqa/domain/evidence"
 	"vqa/domain/query"
 	"vqa/domain/stream"
 	"vqa/eventstore"
@@ -77,7 +76,7 @@ func (e engine) Detect(ctx context.Context, r live.Request) (live.Response, erro
 	}
 	out := live.Response{Known: got.Known}
 	if len(got.Frames) > 0 {
-		out.Detections = append([]evidence.Detection{}, got.Frames[0]...)
+		out.Detections = got.Frames[0]
 	}
 	if len(got.Shades) > 0 {
 		out.Shades = got.Shades[0]

@@ -175,7 +175,8 @@ func TestAnotherNodeTakesOver(t *testing.T) {
 	require.Equal(t, int64(0), ended.Usage.BilledSeconds, "it had no heartbeat")
 }
 
-// TestAStoppedNodeEndsItsSessions: no goroutine of a session is left, and a ready stream waits for another node.
+// TestAStoppedNodeEndsItsSessions: Run returns only when the sessions have ended, and a ready stream waits for another
+// node.
 func TestAStoppedNodeEndsItsSessions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

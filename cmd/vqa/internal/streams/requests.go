@@ -9,6 +9,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/stream"
 	"vqa/handlers/httpapi"
+	"vqa/streaming/signal"
 )
 
 var _ httpapi.LiveStreams = (*Node)(nil)
@@ -40,12 +41,8 @@ func (n *Node) ICEServers(_ context.Context, st stream.State) []httpapi.ICEServe
 	return servers
 }
 
-const (
-	// endTimeout bounds an end at the owner. Then the end is recorded up to the last heartbeat.
-	endTimeout = 5 * time.Second
-	// passedOn is the header of a request that another node has passed on.
-	passedOn = "Vqa-Passed-On"
-)
+// endTimeout bounds an end at the owner.
+const endTimeout = 5 * time.Second
 
 // End implements httpapi.LiveStreams.
 func (n *Node) End(r *http.Request, st stream.State) (done bool, err error) {
@@ -67,7 +64,7 @@ func (n *Node) End(r *http.Request, st stream.State) (done bool, err error) {
 		}
 		return true, nil
 	}
-	if r.Header.Get(passedOn) != "" {
+	if r.Header.Get(signal.PassedOn) != "" {
 		return false, moving()
 	}
 	err = n.endAtOwner(ctx, r, st)
@@ -109,7 +106,7 @@ func (n *Node) endAtOwner(ctx context.Context, r *http.Request, st stream.State)
 		return err
 	}
 	passed.Header.Set("Authorization", r.Header.Get("Authorization"))
-	passed.Header.Set(passedOn, "1")
+	passed.Header.Set(signal.PassedOn, "1")
 	response, err := n.Client.Do(passed)
 	if err != nil {
 		return err
