@@ -35,22 +35,31 @@ func (p Page) UnknownCursor() *fault.Fault {
 
 // Query lists rows of one model, newest first.
 type Query struct {
-	table   string
-	account string
+	table string
 	// order is the column that rows are ordered by, before id. Its value never changes in a
 	// row.
 	order string
+	// where are the conditions and args their arguments. The first scope conditions also hold for the row of a
+	// cursor.
 	where []string
+	scope int
 	args  []any
 }
 
 // List starts a query of an account's rows in a table, ordered by created_at, then id.
 func List(table, accountID string) Query {
-	return Query{table: table, order: "created_at", account: accountID}.Where("account_id = ?", accountID)
+	return Query{table: table, order: "created_at"}.Within("account_id = ?", accountID)
 }
 
 // OrderedBy sets the column that rows are ordered by.
 func (q Query) OrderedBy(column string) Query { q.order = column; return q }
+
+// Within bounds the list to what the caller may see. A cursor outside is unknown. It comes before Where.
+func (q Query) Within(condition string, args ...any) Query {
+	q = q.Where(condition, args...)
+	q.scope = len(q.where)
+	return q
+}
 
 // Where narrows the list; each ? in the condition takes one argument.
 func (q Query) Where(condition string, args ...any) Query {
@@ -107,18 +116,21 @@ func Rows[R any](ctx context.Context, pool *pgxpool.Pool, q Query, p Page) ([]R,
 	return list, more, nil
 }
 
-// cursor returns the order value of the row that a cursor names. It checks the account and
-// ignores the filters. So a cursor stays valid when its row no longer matches them, for
-// example after a status change.
+// cursor returns the order value of the row that a cursor names. It checks the conditions of Within and ignores
+// those of Where. So a cursor stays valid when its row no longer matches them, for example after a status
+// change.
 func (q Query) cursor(ctx context.Context, pool *pgxpool.Pool, p Page) (any, error) {
+	within := Query{where: q.where[:q.scope], args: q.args[:argsOf(q.where[:q.scope])]}.Where("id = ?", p.StartingAfter+p.EndingBefore)
 	var at any
-	id := p.StartingAfter + p.EndingBefore
-	err := pool.QueryRow(ctx, fmt.Sprintf("select %s from %s where id = $1 and account_id = $2", q.order, q.table), id, q.account).Scan(&at)
+	err := pool.QueryRow(ctx, fmt.Sprintf("select %s from %s%s", q.order, q.table, within.conditions()), within.args...).Scan(&at)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, p.UnknownCursor()
 	}
 	return at, err
 }
+
+// argsOf counts the arguments of conditions.
+func argsOf(conditions []string) int { return strings.Count(strings.Join(conditions, " "), "?") }
 
 // conditions joins the conditions and numbers their arguments.
 func (q Query) conditions() string {

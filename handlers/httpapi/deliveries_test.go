@@ -143,6 +143,7 @@ func TestDeliveriesBelongToTheirEndpoint(t *testing.T) {
 		w.refused(owner.do(method, h.path("/deliveries/whd_x"+rest), ""), 404, fault.ResourceNotFound, "delivery_id")
 	}
 	w.refused(stranger.do(http.MethodGet, foreign.path("/deliveries?starting_after="+d.id), ""), 404, fault.ResourceNotFound, "starting_after")
+	w.refused(owner.do(http.MethodGet, other.path("/deliveries?ending_before="+d.id), ""), 404, fault.ResourceNotFound, "ending_before")
 	require.Equal(t, "dead", owner.do(http.MethodGet, h.path("/deliveries/"+d.id), "").at("status"))
 }
 

@@ -122,6 +122,9 @@ func TestIdsInBodiesAndParametersRevealNothing(t *testing.T) {
 		require.Equal(t, said(foreign, tt.own), said(none, tt.absent), tt.path)
 		require.Contains(t, foreign.at("error.message"), tt.own)
 		require.Contains(t, tt.path+tt.body, foreign.at("error.param"), "the field is named")
+		if tt.method == http.MethodGet {
+			w.refused(owner.testKey().do(tt.method, strings.ReplaceAll(tt.path, "%s", tt.own), ""), 404, fault.ResourceNotFound, "")
+		}
 	}
 	require.Empty(t, stranger.do(http.MethodGet, "/v1/analyses?video_id="+videoID, "").at("data"))
 	require.Empty(t, stranger.do(http.MethodGet, "/v1/events?resource_id="+videoID, "").at("data"))

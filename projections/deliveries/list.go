@@ -74,7 +74,7 @@ type Filter struct {
 // there are more. Error: resource_not_found for an unknown cursor.
 func (s *Store) Deliveries(ctx context.Context, e webhook.Endpoint, f Filter, p projections.Page, now time.Time) ([]Delivery, bool, error) {
 	q := projections.List(visible, e.AccountID).OrderedBy("event_id").
-		Where("target = ?", e.ID).Where("event_id >= webhook_event_bound(?)", now.Add(-Visible))
+		Within("target = ?", e.ID).Where("event_id >= webhook_event_bound(?)", now.Add(-Visible))
 	if f.Status != "" {
 		q = q.Where("state = ?", f.Status)
 	}

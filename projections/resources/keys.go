@@ -51,6 +51,6 @@ func (r *Reader) OwnKey(ctx context.Context, t Tenant, id string) (account.Key, 
 // Keys lists the tenant's API keys including ended ones, newest first, and whether there
 // are more.
 func (r *Reader) Keys(ctx context.Context, t Tenant, p projections.Page) ([]account.Key, bool, error) {
-	q := projections.List("api_keys", t.AccountID).Where("livemode = ?", t.Livemode)
+	q := projections.List("api_keys", t.AccountID).Within("livemode = ?", t.Livemode)
 	return projections.Rows[account.Key](ctx, r.pool, q, p)
 }

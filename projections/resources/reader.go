@@ -44,7 +44,7 @@ func (r *Reader) Video(ctx context.Context, t Tenant, id string) (video.State, e
 // Videos lists the tenant's videos, newest first, and whether there are more. An empty
 // status matches all.
 func (r *Reader) Videos(ctx context.Context, t Tenant, status video.Status, p projections.Page) ([]video.State, bool, error) {
-	q := projections.List("videos", t.AccountID).Where("livemode = ?", t.Livemode).Where("status <> 'removed'")
+	q := projections.List("videos", t.AccountID).Within("livemode = ?", t.Livemode).Where("status <> 'removed'")
 	if t.VideoID != "" {
 		q = q.Where("id = ?", t.VideoID)
 		if cursor := p.StartingAfter + p.EndingBefore; cursor != "" && cursor != t.VideoID {
@@ -97,7 +97,7 @@ type AnalysisFilter struct {
 
 // Analyses lists the tenant's analyses, newest first, and whether there are more.
 func (r *Reader) Analyses(ctx context.Context, t Tenant, f AnalysisFilter, p projections.Page) ([]Analysis, bool, error) {
-	q := projections.List("analyses", t.AccountID).Where("livemode = ?", t.Livemode)
+	q := projections.List("analyses", t.AccountID).Within("livemode = ?", t.Livemode)
 	if t.VideoID != "" {
 		q = q.Where("video_id = ?", t.VideoID)
 		// The answer for a cursor outside the video must not reveal whether it exists.

@@ -53,7 +53,7 @@ func (r *Reader) Stream(ctx context.Context, t Tenant, id string) (Stream, error
 
 // Streams lists the tenant's streams, newest first, and whether there are more. An empty status matches all.
 func (r *Reader) Streams(ctx context.Context, t Tenant, status stream.Status, p projections.Page) ([]Stream, bool, error) {
-	q := projections.List("live_streams", t.AccountID).Where("livemode = ?", t.Livemode)
+	q := projections.List("live_streams", t.AccountID).Within("livemode = ?", t.Livemode)
 	if status != "" {
 		q = q.Where("status = ?", string(status))
 	}

@@ -33,6 +33,6 @@ func (r *Reader) WebhookEndpoint(ctx context.Context, t Tenant, id string) (webh
 
 // WebhookEndpoints lists the tenant's endpoints, newest first, and whether there are more.
 func (r *Reader) WebhookEndpoints(ctx context.Context, t Tenant, p projections.Page) ([]webhook.Endpoint, bool, error) {
-	q := projections.List(eachEndpoint, t.AccountID).Where("livemode = ?", t.Livemode)
+	q := projections.List(eachEndpoint, t.AccountID).Within("livemode = ?", t.Livemode)
 	return projections.Rows[webhook.Endpoint](ctx, r.pool, q, p)
 }
