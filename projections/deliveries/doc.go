@@ -26,7 +26,7 @@
 //
 //	in flight to one target         4 over all nodes; the places are shared equally among the nodes
 //	  after 10 failures in a row    1 on each node, until a success
-//	in flight for one account       20 on each node, and an eighth of the node's free places; at least 1
+//	in flight for one account       20 on each node, and a quarter of the node's free places; at least 1
 //
 // The places of a target are shared among the nodes because those of a dead node come back only
 // when its lease is over. The other nodes continue with theirs meanwhile.
