@@ -34,6 +34,9 @@ const (
 	postIdleConns   = 1000
 	// postMaxAge is how long connections are reused. Then the name is resolved again.
 	postMaxAge = 5 * time.Minute
+	// postBody bounds the reading of a response after its header. The status alone decides, and a body that
+	// drips would hold a place of the node until the end of postTotal.
+	postBody = time.Second
 	// postDrain bounds the bytes of a response that are read so that its connection can be used
 	// again. A new connection costs less than reading more.
 	postDrain = 16 << 10
@@ -80,7 +83,8 @@ func (e *PostError) Error() string { return e.Text }
 func (e *PostError) Unwrap() error { return e.cause }
 
 // Post sends a body and returns the response. It follows no redirects. It takes at most 10 s in all,
-// 3 s of them to connect and 3 s for the TLS handshake. When ctx ends, the error wraps its cause.
+// 3 s of them to connect, 3 s for the TLS
+// handshake and 1 s for the body of the response. When ctx ends, the error wraps its cause.
 // All other errors are a *PostError.
 //
 // The transport sends a request a second time only when its connection was used before and ended
@@ -107,6 +111,8 @@ func (p *Poster) Post(ctx context.Context, rawURL string, header http.Header, bo
 		return Response{}, phase.explain(ctx, err)
 	}
 	out := Response{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After")}
+	enough := time.AfterFunc(postBody, cancel)
+	defer enough.Stop()
 	out.Snippet = drain(resp.Body)
 	_ = resp.Body.Close() // it closes the connection unless the body was read to its end
 	return out, nil

@@ -103,6 +103,26 @@ func TestPostReusesConnections(t *testing.T) {
 	require.Equal(t, int32(3), opened.Load(), "connections end by their age")
 }
 
+// TestPostReadsABodyForASecond: a body that never ends does not delay the result.
+func TestPostReadsABodyForASecond(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		for range 100 {
+			if _, err := io.WriteString(w, "drip "); err != nil || r.Context().Err() != nil {
+				return
+			}
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	began := time.Now()
+	got, err := s.poster(t).Post(t.Context(), s.URL, nil, []byte("{}"))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, got.Status)
+	require.Contains(t, got.Snippet, "drip drip")
+	require.Less(t, time.Since(began), postTotal/2)
+}
+
 // TestPostOnStaleConnections ends each connection when its second request arrives, as a receiver does
 // whose idle timeout ends at that moment.
 func TestPostOnStaleConnections(t *testing.T) {
