@@ -91,6 +91,12 @@ func TestTriggerNeedsATestKey(t *testing.T) {
 	c := sharedService(t).account(t, 10)
 	out, err := exec.CommandContext(t.Context(), c.binary, "trigger", "analysis.completed", "--url", "http://"+c.addr, "--key", c.key.APIKey).CombinedOutput()
 	require.Error(t, err)
-	require.Contains(t, string(out), "the key is not a test key")
+	require.Contains(t, string(out), "this is not a test key")
+	out, err = exec.CommandContext(t.Context(), c.binary, "trigger", "analysis.completed", "--url", "http://"+c.addr).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "give a test key with --key or VQA_API_KEY")
+	out, err = exec.CommandContext(t.Context(), c.binary, "listen", "--forward-to", "http://localhost:3000", "--after", "yesterday").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "--after must be the id of an event")
 	require.Empty(t, c.call(t, http.MethodGet, "/v1/analyses", nil).at("data"))
 }

@@ -22,6 +22,7 @@ import (
 
 	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/id"
 	"vqa/domain/webhook"
 )
 
@@ -73,6 +74,9 @@ func runListen(ctx context.Context, c config, o listenOptions, stdout, stderr io
 		if !slices.Contains(webhook.EventTypes(), kind) {
 			return fmt.Errorf("--events: %q is not a type of event; the types are %s", kind, strings.Join(webhook.EventTypes(), ", "))
 		}
+	}
+	if o.after != "" && !id.Valid(id.Event, o.after) {
+		return fmt.Errorf("--after must be the id of an event, such as evt_01JC0000000000000000000000, not %q", o.after)
 	}
 	s, err := connect(ctx, c, o.server, o.key, stderr)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -19,6 +20,8 @@ const (
 	triggersAnalysis = "analysis.completed"
 	triggersStream   = "stream.ended"
 )
+
+const noTestKey = "give a test key with --key or VQA_API_KEY. POST /v1/sandbox returns one, and so does vqa keys create --mode test"
 
 func triggerCommand() *cobra.Command {
 	var server, key, prompt string
@@ -53,6 +56,9 @@ func runTrigger(ctx context.Context, c config, server, key, kind, prompt string,
 	if kind != triggersAnalysis && kind != triggersStream {
 		return fmt.Errorf("test mode makes no %s; it makes %s and %s. Send POST /v1/webhook_endpoints/{id}/test for a sample", kind, triggersAnalysis, triggersStream)
 	}
+	if key == "" && os.Getenv("VQA_API_KEY") == "" {
+		return errors.New(noTestKey) // before connect, which would create a live key
+	}
 	s, err := connect(ctx, c, server, key, stderr)
 	if err != nil {
 		return err
@@ -63,7 +69,7 @@ func runTrigger(ctx context.Context, c config, server, key, kind, prompt string,
 		return err
 	}
 	if videoID == "" {
-		return errors.New("the key is not a test key: give one with --key or VQA_API_KEY. POST /v1/sandbox returns one, and so does vqa keys create --mode test")
+		return errors.New("this is not a test key: " + noTestKey)
 	}
 	cause := answerTheTestVideo
 	if kind == triggersStream {
