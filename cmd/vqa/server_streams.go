@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
 	"time"
 
 	"vqa/cmd/vqa/internal/streams"
+	"vqa/domain/account"
 	"vqa/domain/stream"
 	"vqa/streaming/peer"
 )
@@ -28,6 +30,10 @@ func (s *server) openStreams(c config, key []byte) error {
 	if err != nil {
 		return err
 	}
+	legacy, err := c.legacyKeys()
+	if err != nil {
+		return err
+	}
 	if s.media, err = peer.Listen(options); err != nil {
 		return err
 	}
@@ -36,8 +42,9 @@ func (s *server) openStreams(c config, key []byte) error {
 		Commands: s.commands, Read: s.resources, Presence: s.presence, Slots: c.StreamSlots, Media: s.media,
 		FFmpeg: s.ffmpeg, Engine: s.lanes.Streams(), Recordings: s.recordings(), External: options.ICEServers, Calibrations: s.calibrations,
 		Windows: c.streamWindows(), Grace: c.StreamGrace, MaxSession: time.Duration(c.StreamMaxSession) * time.Second,
-		Client: nodeClient(),
-		Now:    s.clock.Now, Log: s.log,
+		CheckKey: func(k account.Key) error { return cmp.Or(legacy.Check(k, s.clock.Now()), k.Check(s.clock.Now())) },
+		Client:   nodeClient(),
+		Now:      s.clock.Now, Log: s.log,
 	})
 	return nil
 }

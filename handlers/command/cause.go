@@ -31,11 +31,18 @@ func CausedAt(position int64, requestID, correlationID string) Cause {
 // CauseOf returns the first event of a stream as the cause of work on it. Sweeps use it, because
 // the original cause of the work they find is lost.
 func (s *Service) CauseOf(ctx context.Context, stream eventstore.StreamID) (Cause, error) {
+	c, _, err := s.OriginOf(ctx, stream)
+	return c, err
+}
+
+// OriginOf returns the first event of a stream as a cause, with its actor: the id of an API key or of a client
+// token, "session", or a part of the service.
+func (s *Service) OriginOf(ctx context.Context, stream eventstore.StreamID) (c Cause, actor string, err error) {
 	events, err := s.Store.ReadStream(ctx, stream, 0, 1)
 	if err != nil || len(events) == 0 {
-		return Cause{}, err
+		return Cause{}, "", err
 	}
-	return CausedBy(events[0]), nil
+	return CausedBy(events[0]), events[0].Meta.Actor, nil
 }
 
 // systemMeta returns the metadata of events that the service records by itself. actor names

@@ -17,6 +17,9 @@ const (
 
 // finish ends the session: it stops the media, records the end, tells the client, and frees everything.
 func (a *actor) finish(e ending) {
+	if e.say != nil {
+		a.broadcast(*e.say)
+	}
 	now := a.host.options.Now()
 	r := a.clock.read(now)
 	a.clock.stop()

@@ -25,6 +25,8 @@ type ending struct {
 	// reason is empty when the client ends the stream.
 	reason stream.EndReason
 	detail string
+	// say tells the client why, before the message end. It may be nil.
+	say *message.Error
 	// silent ends the session without a command: the stream has ended, or belongs to another node.
 	silent bool
 }

@@ -191,6 +191,13 @@ func (s *Session) End(ctx context.Context) error {
 	}
 }
 
+// Revoke ends the stream because its account or its API key may not use the service any more. Subscribers get the
+// fault as error, then end.
+func (s *Session) Revoke(f *fault.Fault) {
+	say := message.ErrorOf(f)
+	s.want(ending{reason: stream.Failed, detail: "The stream may not go on: " + string(f.Code) + ".", say: &say})
+}
+
 // Subscribe returns the messages of the session: live if it is, the results after a number as far as they
 // are kept, and all that follow. A negative number asks for no earlier results. The caller must call Close.
 func (s *Session) Subscribe(after int64) *Subscription { return s.fan.subscribe(after) }

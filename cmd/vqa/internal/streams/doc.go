@@ -11,6 +11,9 @@
 //	live, the owner is dead       the stream ends as error, billed up to its last heartbeat
 //	own, ended by another node    the session is told
 //	own, without a session        it is opened again, or ends as error when it was live
+//	own, its account is           it ends as error, after the message error with the code of the refusal. The key
+//	restricted or its key         is the one that created the stream, or that minted the client token which did
+//	does not authenticate
 //
 // When the lease of this node is over, its sessions stop at once, because another node may end their streams.
 // The next lease begins without sessions.

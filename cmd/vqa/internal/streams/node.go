@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"vqa/domain/account"
 	"vqa/domain/answer"
 	"vqa/domain/stream"
 	"vqa/eventstore"
@@ -47,6 +48,8 @@ type Options struct {
 	// MaxSession is the longest session, for the life of credentials.
 	MaxSession time.Duration
 	Recordings Recordings
+	// CheckKey returns the fault of an API key that does not authenticate now.
+	CheckKey func(account.Key) error
 	// Client sends requests to other nodes.
 	Client *http.Client
 	Now    func() time.Time
@@ -77,6 +80,8 @@ type term struct {
 
 	mu   sync.Mutex
 	runs map[string]command.StreamRun
+	// creators are the actors that created the streams of runs.
+	creators map[string]string
 }
 
 // New returns a node. Run starts it, and the caller must call Close.
@@ -112,7 +117,7 @@ func (n *Node) Run(ctx context.Context) {
 func (n *Node) serve(ctx context.Context, lease eventstore.Lease) {
 	working, cancel := eventstore.WithLease(context.WithoutCancel(ctx), lease)
 	defer cancel()
-	t := &term{lease: lease, ctx: working, runs: map[string]command.StreamRun{}}
+	t := &term{lease: lease, ctx: working, runs: map[string]command.StreamRun{}, creators: map[string]string{}}
 	t.host = live.NewHost(n.host(t))
 	n.setTerm(t)
 	look := time.NewTicker(lookEvery)
@@ -184,7 +189,7 @@ func (n *Node) settle(ctx context.Context, t *term) error {
 	if err != nil {
 		return err
 	}
-	if err := n.observe(ctx, t, active); err != nil {
+	if err := errors.Join(n.observe(ctx, t, active), n.revoke(ctx, t)); err != nil {
 		return err
 	}
 	own, foreign := 0, false
@@ -254,7 +259,7 @@ func (n *Node) observe(ctx context.Context, t *term, active []stream.State) erro
 
 // take makes this node the owner of a stream. It returns false when another node was first.
 func (n *Node) take(ctx context.Context, t *term, st stream.State) (bool, error) {
-	cause, err := n.Commands.CauseOf(ctx, fold.Stream.Stream(st.ID))
+	cause, creator, err := n.Commands.OriginOf(ctx, fold.Stream.Stream(st.ID))
 	if err != nil {
 		return false, err
 	}
@@ -267,7 +272,7 @@ func (n *Node) take(ctx context.Context, t *term, st stream.State) (bool, error)
 		return false, err
 	}
 	t.mu.Lock()
-	t.runs[st.ID] = run
+	t.runs[st.ID], t.creators[st.ID] = run, creator
 	t.mu.Unlock()
 	s, err := t.host.Open(granted)
 	if err != nil {
@@ -282,6 +287,7 @@ func (n *Node) forget(t *term, s *live.Session) {
 	<-s.Done()
 	t.mu.Lock()
 	delete(t.runs, s.ID())
+	delete(t.creators, s.ID())
 	t.mu.Unlock()
 	if n.current() == t {
 		n.look(t.ctx, t)

@@ -94,7 +94,8 @@ func (w *world) node(name string, slots int) (n *Node, stop, vanish func()) {
 	n = New(Options{
 		Commands: w.commands, Read: w.read, Presence: presence, Slots: slots, Media: media, FFmpeg: ffmpegtest.Runner(w.t),
 		Recordings: Recordings{Limits: w.commands, Objects: bucket, History: w.store, Now: time.Now}, MaxSession: time.Hour,
-		Windows: stream.Windows{Join: time.Hour, ICE: time.Hour, FirstFrame: time.Hour}, Now: time.Now, Log: log,
+		CheckKey: func(k account.Key) error { return k.Check(time.Now()) },
+		Windows:  stream.Windows{Join: time.Hour, ICE: time.Hour, FirstFrame: time.Hour}, Now: time.Now, Log: log,
 	})
 	return n, w.run(n.Run), vanish
 }

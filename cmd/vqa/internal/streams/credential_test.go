@@ -1,0 +1,92 @@
+package streams
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/account"
+	"vqa/domain/fault"
+	"vqa/domain/stream"
+	"vqa/handlers/command"
+	"vqa/streaming/message"
+)
+
+// TestStreamsEndWithTheirCredential: a live stream ends within seconds of the restriction of its account, and of the
+// end of the key behind it. The client learns why, and pays up to the last heartbeat.
+func TestStreamsEndWithTheirCredential(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n, _, _ := w.node("a", 9)
+	issue := func(expires *time.Time) command.IssuedKey {
+		key, err := w.commands.IssueKey(t.Context(), command.NewKey{Mode: account.Live, Tier: account.Paid, GrantSeconds: 100, Operator: "test", ExpiresAt: expires})
+		require.NoError(t, err)
+		return key
+	}
+	soon := time.Now().Add(10 * time.Second)
+	revoke := func(k command.IssuedKey) error {
+		return w.commands.RevokeKey(t.Context(), k.AccountID, k.KeyID, "test", "")
+	}
+	restrict := func(k command.IssuedKey) error {
+		return w.commands.RestrictAccount(t.Context(), k.AccountID, "fraud", "test", "")
+	}
+	caller := func(k command.IssuedKey) command.Caller {
+		return command.Caller{AccountID: k.AccountID, KeyID: k.KeyID, Livemode: true, Scopes: []string{"streams:create"}}
+	}
+	for name, tt := range map[string]struct {
+		key    command.IssuedKey
+		caller func(command.IssuedKey) command.Caller
+		end    func(command.IssuedKey) error
+		code   fault.Code
+	}{
+		"restricted account": {issue(nil), caller, restrict, fault.AccountRestricted},
+		"restricted account of a person": {issue(nil), func(k command.IssuedKey) command.Caller {
+			return command.Caller{AccountID: k.AccountID, Livemode: true}
+		}, restrict, fault.AccountRestricted},
+		"revoked key": {issue(nil), caller, revoke, fault.KeyRevoked},
+		"revoked key of a client token": {issue(nil), func(k command.IssuedKey) command.Caller {
+			c := caller(k)
+			token, err := w.commands.MintClientToken(t.Context(), c, command.MintClientToken{Scopes: []string{"streams:create"}, Life: time.Minute})
+			require.NoError(t, err)
+			c.TokenID = token.ID
+			return c
+		}, revoke, fault.KeyRevoked},
+		"expired key": {issue(&soon), caller, func(command.IssuedKey) error { return nil }, fault.KeyExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			prompt := "Is there a dog?"
+			st, err := w.commands.CreateStream(t.Context(), tt.caller(tt.key), command.CreateStream{Prompt: &prompt})
+			require.NoError(t, err)
+			n.Fill(t.Context())
+			owner := w.await(st.ID, func(st stream.State) bool { return st.Node != "" }).Node
+			place, err := places{n}.Place(t.Context(), st.ID)
+			require.NoError(t, err)
+			sub := place.Session.Subscribe(-1)
+			defer sub.Close()
+			run := command.StreamRun{AccountID: st.AccountID, StreamID: st.ID, Actor: "live"}
+			for _, c := range []stream.Command{stream.Offer{Node: owner}, stream.GoLive{Node: owner}} {
+				_, _, err := w.commands.ChangeStream(t.Context(), run, c)
+				require.NoError(t, err)
+			}
+			time.Sleep(2 * lookEvery) // a valid credential ends nothing
+			require.Equal(t, stream.Live, w.await(st.ID, func(stream.State) bool { return true }).Status)
+
+			require.NoError(t, tt.end(tt.key))
+			ended := w.await(st.ID, func(st stream.State) bool { return st.EndedAt != nil })
+			require.Equal(t, stream.Failed, ended.Reason)
+			require.Contains(t, ended.Detail, string(tt.code))
+			require.Equal(t, int64(0), ended.Usage.BilledSeconds, "no picture came")
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			said, err := sub.Next(ctx)
+			require.NoError(t, err)
+			require.Equal(t, tt.code, said.(message.Error).Code)
+			end, err := sub.Next(ctx)
+			require.NoError(t, err)
+			require.Equal(t, message.ServerEnd{Reason: stream.Failed}, end)
+		})
+	}
+}
