@@ -84,6 +84,8 @@ type State struct {
 	// Recorded is the sum of the stored parts. Its Number is that of the latest part, and its Key is
 	// empty.
 	Recorded Part `json:"recorded"`
+	// RecordingFailure says why the recording failed, if it is known.
+	RecordingFailure *RecordingFailure `json:"recording_failure,omitempty"`
 
 	Reason          EndReason       `json:"reason,omitempty"`
 	Detail          string          `json:"detail,omitempty"`
@@ -197,7 +199,7 @@ func Evolve(s State, event Event) State {
 		}
 	case WentLive:
 		s.Status, s.LiveAt = Live, &e.At
-		if s.Recording {
+		if s.Recording && s.RecordingStatus != RecordingFailed {
 			s.RecordingStatus = RecordingActive
 		}
 	case Resumed:
@@ -213,6 +215,10 @@ func Evolve(s State, event Event) State {
 		s.Prompt, s.Query, s.ParseMode = &e.Prompt, e.Query, e.ParseMode
 	case PartRecorded:
 		s.Recorded = s.Recorded.plus(e.Part)
+	case RecordingBroke:
+		s.RecordingStatus, s.RecordingFailure = RecordingFailed, &e.Failure
+	case RecordingDeleted:
+		s.RecordingStatus, s.RecordingFailure, s.Recorded = RecordingNone, nil, Part{}
 	case Ended:
 		s.Status, s.Running, s.Reason, s.Detail, s.ClockMillis = EndedStatus, false, e.Reason, e.Detail, e.ClockMillis
 		s.Usage, s.Summary, s.Diagnostic, s.RecordingStatus = &e.Usage, &e.Summary, e.Diagnostic, e.Recording
