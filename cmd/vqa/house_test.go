@@ -19,7 +19,7 @@ type importRule struct {
 }
 
 // aggregates never import each other.
-var aggregates = []string{"account", "credit", "video", "analysis", "stream", "webhook"}
+var aggregates = []string{"account", "credit", "video", "analysis", "stream", "webhook", "grant"}
 
 // sql lists the packages that talk to a database.
 var sql = []string{"database/sql/...", "github.com/jackc/pgx/...", "github.com/riverqueue/..."}

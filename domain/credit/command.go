@@ -35,6 +35,10 @@ type Hold struct {
 	// QuotaSeconds is the limit of settled seconds in a month. 0 means that there is no
 	// quota.
 	QuotaSeconds int64
+	// GrantID is the grant of the agent that requests the work, or empty. GrantLimitSeconds is the most that
+	// the grant may spend in its life. 0 means that there is no limit.
+	GrantID           string
+	GrantLimitSeconds int64
 }
 
 // Extend reserves more seconds for an open hold.

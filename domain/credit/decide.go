@@ -68,9 +68,13 @@ func decideHold(s State, c Hold, now time.Time) ([]Event, error) {
 	if err := checkQuota(s, c.Seconds, c.QuotaSeconds, now); err != nil {
 		return nil, err
 	}
+	if err := checkGrant(s, c.Seconds, c.GrantID, c.GrantLimitSeconds); err != nil {
+		return nil, err
+	}
 	return []Event{Held{
 		AccountID: c.AccountID, HoldID: c.HoldID, Seconds: c.Seconds, SourceType: c.SourceType,
-		SourceID: c.SourceID, DiscountPct: c.DiscountPct, ExpiresAt: c.ExpiresAt, At: now,
+		SourceID: c.SourceID, DiscountPct: c.DiscountPct, ExpiresAt: c.ExpiresAt,
+		GrantID: c.GrantID, GrantLimitSeconds: c.GrantLimitSeconds, At: now,
 	}}, nil
 }
 
@@ -87,6 +91,9 @@ func decideExtend(s State, c Extend, now time.Time) ([]Event, error) {
 	if err := checkQuota(s, c.Seconds, c.QuotaSeconds, now); err != nil {
 		return nil, err
 	}
+	if err := checkGrant(s, c.Seconds, h.GrantID, h.GrantLimitSeconds); err != nil {
+		return nil, err
+	}
 	return []Event{Extended{
 		AccountID: s.AccountID, HoldID: h.ID, SourceType: h.SourceType, SourceID: h.SourceID, Seconds: c.Seconds,
 		HeldSeconds: h.Seconds + c.Seconds, DiscountPct: h.DiscountPct, ExpiresAt: c.ExpiresAt, At: now,
@@ -101,7 +108,7 @@ func decideSettle(s State, c Settle, now time.Time) ([]Event, error) {
 	if c.Seconds < 0 {
 		return nil, invalidSeconds("must not be negative")
 	}
-	billed := min(Discounted(c.Seconds, h.DiscountPct), h.Seconds+s.AvailableSeconds())
+	billed := min(Discounted(c.Seconds, h.DiscountPct), h.Seconds+s.AvailableSeconds(), h.Seconds+s.grantRoom(h.GrantID, h.GrantLimitSeconds))
 	return []Event{Settled{
 		AccountID: s.AccountID, HoldID: h.ID, TransactionID: c.TransactionID, Kind: debitKind[h.SourceType],
 		SourceType: h.SourceType, SourceID: h.SourceID, Seconds: billed, HeldSeconds: h.Seconds,

@@ -15,6 +15,8 @@
 //   - The refunds of a transaction never exceed it.
 //   - When a hold with a quota is accepted, the seconds settled in its month and all open
 //     holds together are within the quota.
+//   - An agent never settles more than the spending limit of its grant, even for work that
+//     turns out longer than its hold.
 //
 // # A hold
 //
@@ -32,7 +34,8 @@
 //   - A hold is expired after its ExpiresAt, but it has not ended. Its source can settle it
 //     until the sweep expires it.
 //   - A Hold above the available balance is refused with insufficient_credits. A Hold above
-//     the quota of the month is refused with quota_exceeded.
+//     the quota of the month, or above the spending limit of the agent that requests it, is
+//     refused with quota_exceeded.
 //   - An Extend adds seconds to a hold, and is refused like a Hold. Live streams reserve their
 //     seconds in such slices.
 //   - A hold of 0 seconds reserves nothing. With it, work that is never billed counts as

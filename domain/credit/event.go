@@ -61,7 +61,11 @@ type Held struct {
 	DiscountPct int `json:"discount_pct,omitempty"`
 	// ExpiresAt is the time from which the sweep may end the hold.
 	ExpiresAt time.Time `json:"expires_at"`
-	At        time.Time `json:"at"`
+	// GrantID is the grant of the agent that requested the work. It is absent when no agent did.
+	GrantID string `json:"grant_id,omitempty"`
+	// GrantLimitSeconds is the spending limit of the grant. It is absent when the grant has none.
+	GrantLimitSeconds int64     `json:"grant_limit_seconds,omitempty"`
+	At                time.Time `json:"at"`
 }
 
 // Extended says that more seconds were reserved for an open hold.

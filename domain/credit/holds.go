@@ -20,6 +20,10 @@ type OpenHold struct {
 	CreatedAt   time.Time  `json:"created_at"`
 	// ExpiresAt is the time from which the hold may be ended without its source.
 	ExpiresAt time.Time `json:"expires_at"`
+	// GrantID is the grant of the agent that requested the work, or empty. GrantLimitSeconds is its spending
+	// limit, or 0.
+	GrantID           string `json:"grant_id,omitempty"`
+	GrantLimitSeconds int64  `json:"grant_limit_seconds,omitempty"`
 }
 
 // Holds is the set of open holds of an account. Each source has at most one. A value never

@@ -29,6 +29,9 @@ type State struct {
 	// Refunded are the seconds given back or taken away, >= 1, by the id of the refunded
 	// transaction. The map is never changed in place.
 	Refunded map[string]int64 `json:"refunded,omitempty"`
+	// Grants are the seconds settled for the agents that requested work, by grant. Refunds do not change them,
+	// because a spending limit bounds the work done. The map is never changed in place.
+	Grants map[string]int64 `json:"grants,omitempty"`
 	// Holds are the open holds. The JSON encoder of eventstore/codec relies on this field
 	// being the last one.
 	Holds Holds `json:"holds,omitzero"`
@@ -106,6 +109,7 @@ func Evolve(s State, event Event) State {
 		s.Holds = s.Holds.with(OpenHold{
 			ID: e.HoldID, Seconds: e.Seconds, SourceType: e.SourceType, SourceID: e.SourceID,
 			DiscountPct: e.DiscountPct, CreatedAt: e.At, ExpiresAt: e.ExpiresAt,
+			GrantID: e.GrantID, GrantLimitSeconds: e.GrantLimitSeconds,
 		})
 	case Extended:
 		s.HeldSeconds += e.Seconds
@@ -118,17 +122,16 @@ func Evolve(s State, event Event) State {
 		s.PeriodSeconds = s.UsedIn(PeriodOf(e.At)) + e.Seconds
 		s.Period = PeriodOf(e.At)
 		s.HeldSeconds -= e.HeldSeconds
+		if h, open := s.Holds.Get(e.SourceID); open && h.GrantID != "" && e.Seconds > 0 {
+			s.Grants = added(s.Grants, h.GrantID, e.Seconds)
+		}
 		s.Holds = s.Holds.without(e.SourceID)
 	case Released:
 		s.HeldSeconds -= e.Seconds
 		s.Holds = s.Holds.without(e.SourceID)
 	case Refunded:
 		s = s.post(e.Kind, e.Seconds)
-		s.Refunded = maps.Clone(s.Refunded)
-		if s.Refunded == nil {
-			s.Refunded = map[string]int64{}
-		}
-		s.Refunded[e.Refunds] += max(e.Seconds, -e.Seconds)
+		s.Refunded = added(s.Refunded, e.Refunds, max(e.Seconds, -e.Seconds))
 	default:
 		panic(fmt.Sprintf("credit: unknown event %T", event))
 	}
@@ -141,4 +144,14 @@ func (s State) post(kind Kind, seconds int64) State {
 	s.Totals = s.Totals.moved(kind, seconds)
 	s.UsedSeconds = s.Totals.AnalysisUsage + s.Totals.StreamUsage
 	return s
+}
+
+// added returns a copy of sums in which seconds are added to one.
+func added(sums map[string]int64, key string, seconds int64) map[string]int64 {
+	sums = maps.Clone(sums)
+	if sums == nil {
+		sums = map[string]int64{}
+	}
+	sums[key] += seconds
+	return sums
 }

@@ -4,6 +4,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/credit"
+	"vqa/domain/grant"
 	"vqa/domain/incident"
 	"vqa/domain/stream"
 	"vqa/domain/video"
@@ -36,7 +37,7 @@ func Events() *Codec {
 		Register[account.UserCodeMissed]("claim_guesses.missed"),
 
 		Register[credit.Granted]("credit.granted"),
-		Register[credit.Held]("credit.held", addHoldExpiry),
+		Register[credit.Held]("credit.held", addHoldExpiry, unchanged).ReadFirst(),
 		Register[credit.Extended]("credit.extended"),
 		Register[credit.Settled]("credit.settled"),
 		Register[credit.Released]("credit.released", addReleaseReason),
@@ -88,6 +89,14 @@ func Events() *Codec {
 		Register[webhook.Delivered]("delivery.delivered"),
 		Register[webhook.Dead]("delivery.dead"),
 		Register[webhook.Requeued]("delivery.requeued"),
+
+		Register[grant.Approved]("grant.approved").ReadFirst(),
+		Register[grant.Denied]("grant.denied").ReadFirst(),
+		Register[grant.Redeemed]("grant.redeemed").ReadFirst(),
+		Register[grant.Refreshed]("grant.refreshed").ReadFirst(),
+		Register[grant.Revoked]("grant.revoked").ReadFirst(),
+		Register[grant.Registered]("agent_client.registered").ReadFirst(),
+		Register[grant.Kept]("agent_client.kept").ReadFirst(),
 
 		Register[incident.Opened]("incident.opened"),
 		Register[incident.Closed]("incident.closed"),

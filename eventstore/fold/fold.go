@@ -10,6 +10,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/credit"
+	"vqa/domain/grant"
 	"vqa/domain/incident"
 	"vqa/domain/stream"
 	"vqa/domain/video"
@@ -32,6 +33,10 @@ var (
 	// Webhook has one stream for each account, with all its endpoints.
 	Webhook  = category("webhook", webhook.Evolve, 1)
 	Delivery = category("delivery", webhook.EvolveDelivery, 1)
+
+	// Grant has one stream for each permission of an agent, and AgentClient one for each registered program.
+	Grant       = category("grant", grant.Evolve, 1)
+	AgentClient = category("agent_client", grant.EvolveClient, 1)
 
 	Upgrade       = category("upgrade", account.EvolveUpgradeQuota, 1)
 	UpgradeDay    = category("upgrade_day", account.EvolveUpgradeDay, 1)

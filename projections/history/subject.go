@@ -179,6 +179,10 @@ func streamsOf(of string) []eventstore.StreamID {
 		return []eventstore.StreamID{fold.Stream.Stream(of)}
 	case id.Delivery:
 		return []eventstore.StreamID{fold.Delivery.Stream(of)}
+	case id.Grant:
+		return []eventstore.StreamID{fold.Grant.Stream(of)}
+	case id.AgentClient:
+		return []eventstore.StreamID{fold.AgentClient.Stream(of)}
 	case id.Incident:
 		return []eventstore.StreamID{fold.Incident.Stream(of)}
 	default:

@@ -200,8 +200,8 @@ func TestCatalogRefusesAnotherShape(t *testing.T) {
 			[]string{"the shape of credit.granted differs from its schema", "field minutes (integer) is gone", "field seconds (integer) is new", "credit.granted@2"},
 		},
 		"a second version": {
-			"credit.held@2.json", `"integer"`, `"string"`,
-			[]string{"the shape of credit.held@2 differs", "field seconds was string and is integer", "credit.held@3"},
+			"credit.held@3.json", `"integer"`, `"string"`,
+			[]string{"the shape of credit.held@3 differs", "field seconds was string and is integer", "credit.held@4"},
 		},
 		"deep within": {
 			"analysis.completed@5.json", `"start_s": {
