@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +18,9 @@ import (
 
 // ticks of one picture at 30 per second.
 const ticks = assemble.ClockRate / 30
+
+// arrival is the time at which the picture 0 arrives.
+var arrival = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // drawn returns the luma and chroma of a picture that shows its number in eight bars.
 func drawn(width, height, number int) []byte {
@@ -91,6 +95,7 @@ func encodeDrawn(t testing.TB, codec assemble.Codec, width, height, first, n int
 	for i, data := range split(codec, out) {
 		frames = append(frames, assemble.Picture{
 			Codec: codec, Key: i%30 == 0, Time: int64(first+i) * ticks, Width: width, Height: height, Data: data,
+			At: arrival.Add(time.Duration(first+i) * time.Second / 30),
 		})
 	}
 	require.Len(t, frames, n)

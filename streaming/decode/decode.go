@@ -35,6 +35,7 @@ const (
 // Defaults of Options.
 const (
 	defaultFPS      = 5
+	defaultMaxGap   = 2 * time.Second
 	defaultLongSide = 512
 	defaultStall    = 5 * time.Second
 )
@@ -50,8 +51,11 @@ type FFmpeg interface {
 
 // Options of a Decoder; the zero value of each field but Keyframe takes its default.
 type Options struct {
-	// FPS is the largest number of samples per second of the stream, 1 to 60. The default is 5.
+	// FPS is the largest number of samples per second of the stream, 1 to 60, by the times of the sender and by
+	// those of arrival. The default is 5.
 	FPS int
+	// MaxGap is the longest time between two pictures that pays for samples. The default is 2 s.
+	MaxGap time.Duration
 	// LongSide is the largest number of pixels on the longer side. The default is 512.
 	LongSide int
 	// Stall is the time after which an ffmpeg without output is replaced. The default is 5 s.
@@ -64,7 +68,7 @@ type Options struct {
 
 // Sample is one picture for the engine.
 type Sample struct {
-	// Time is the RTP time of the picture, in ticks of 1/90000 s.
+	// Time is the RTP time of the picture, in ticks of 1/90000 s. It starts again with each track.
 	Time int64
 	// At is the time at which the last packet of the picture arrived.
 	At time.Time
@@ -112,6 +116,9 @@ type Decoder struct {
 func New(ffmpeg FFmpeg, o Options) *Decoder {
 	if o.FPS == 0 {
 		o.FPS = defaultFPS
+	}
+	if o.MaxGap == 0 {
+		o.MaxGap = defaultMaxGap
 	}
 	if o.LongSide == 0 {
 		o.LongSide = defaultLongSide
@@ -185,7 +192,7 @@ func (d *Decoder) Close() {
 
 // run feeds the pictures to ffmpeg, one process after the other.
 func (d *Decoder) run() {
-	f := feeder{decoder: d}
+	f := feeder{decoder: d, pacer: newPacer(d.options)}
 	defer f.stop()
 	for {
 		select {
@@ -244,6 +251,7 @@ func notify(c chan struct{}) {
 type feeder struct {
 	decoder *Decoder
 	process *process
+	pacer   pacer
 	// next is the earliest time of a start, wait the delay after the next failure.
 	next time.Time
 	wait time.Duration
@@ -253,7 +261,7 @@ type feeder struct {
 
 // feed passes a picture to ffmpeg. It returns false when the picture was dropped.
 func (f *feeder) feed(picture assemble.Picture) bool {
-	now := f.decoder.options.Now()
+	now, at := f.decoder.options.Now(), f.pacer.place(picture)
 	if f.process != nil && picture.Key && !f.process.fits(picture) {
 		f.stop()
 		f.changed(now)
@@ -268,14 +276,14 @@ func (f *feeder) feed(picture assemble.Picture) bool {
 			f.decoder.options.Keyframe()
 			return false
 		}
-		p, err := start(f.decoder, picture)
+		p, err := start(f.decoder, picture, at)
 		if err != nil {
 			f.failed(err)
 			return false
 		}
 		f.process = p
 	}
-	if err := f.process.write(picture); err != nil {
+	if err := f.process.write(picture, at, f.pacer.choose(picture, at)); err != nil {
 		f.stop()
 		f.decoder.options.Keyframe()
 		return false

@@ -102,10 +102,6 @@ func TestSamples(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, decode.Options{})
 			frames := encode(t, codec, 640, 360, 0, 43)
-			at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-			for i := range frames {
-				frames[i].At = at.Add(time.Duration(i) * time.Second / 30)
-			}
 			samples := l.push(t, frames)
 			check(t, samples, 512, 288)
 			for _, s := range samples {
@@ -120,6 +116,49 @@ func TestSamples(t *testing.T) {
 			require.Zero(t, l.keyframes.Load())
 		})
 	}
+}
+
+// TestTheEncoderBeginsAgain sends a new track: its times begin at 0 again, also in the middle of the slot of a sample.
+func TestTheEncoderBeginsAgain(t *testing.T) {
+	t.Parallel()
+	for _, codec := range []assemble.Codec{assemble.H264, assemble.VP8} {
+		t.Run(codec.String(), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, decode.Options{})
+			check(t, l.push(t, encode(t, codec, 320, 180, 0, 61)), 320, 180)
+			want := int64(11)
+			for round := range 3 {
+				again := encode(t, codec, 320, 180, 0, 33)
+				for i, f := range again {
+					f.At = f.At.Add(time.Duration(62+40*round) * time.Second / 30)
+					again[i] = f
+					l.Push(f)
+				}
+				want += 5
+				require.Eventually(t, func() bool { return l.Counts().Samples >= want }, patience, time.Millisecond)
+				check(t, []decode.Sample{l.next(t)}, 320, 180)
+			}
+			require.Equal(t, 1, l.Counts().Starts)
+			require.InDelta(t, want, l.Counts().Samples, 3)
+			require.Zero(t, l.keyframes.Load())
+		})
+	}
+}
+
+// TestTimesBuyNoDecoding sends a picture for each second of its times, 30 in a second.
+func TestTimesBuyNoDecoding(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, decode.Options{})
+	for _, f := range encode(t, assemble.H264, 320, 180, 0, 61) {
+		f.Time *= 30
+		l.Push(f)
+	}
+	require.Eventually(t, func() bool { return l.Counts().Samples >= 10 }, patience, time.Millisecond)
+	s := l.next(t)
+	n, _, _ := number(t, s.JPEG)
+	require.Equal(t, int64(n)*ticks*30, s.Time)
+	l.Close()
+	require.LessOrEqual(t, l.Counts().Samples, int64(11))
 }
 
 // TestTheEngineGetsTheNewest reads nothing while samples are made.

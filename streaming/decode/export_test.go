@@ -1,5 +1,7 @@
 package decode
 
+import "vqa/streaming/assemble"
+
 // Held returns the number of pictures that wait for ffmpeg, and their bytes.
 func (d *Decoder) Held() (pictures, bytes int) {
 	d.mu.Lock()
@@ -12,3 +14,17 @@ var (
 	ReadPart = readPart
 	ReadTime = readTime
 )
+
+// Pacer is a pacer.
+type Pacer = pacer
+
+// NewPacer returns a pacer with the defaults.
+func NewPacer() Pacer {
+	return newPacer(Options{FPS: defaultFPS, MaxGap: defaultMaxGap})
+}
+
+// Next places a picture and reports whether it becomes a sample.
+func (p *pacer) Next(f assemble.Picture) (t int64, chosen bool) {
+	t = p.place(f)
+	return t, p.choose(f, t)
+}

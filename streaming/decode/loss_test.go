@@ -41,7 +41,7 @@ func TestNoDamageReachesTheEngine(t *testing.T) {
 		})
 		a.WithoutRepair()
 		for i, p := range packets {
-			now := time.Unix(0, 0).Add(time.Duration(i) * time.Millisecond)
+			now := arrival.Add(time.Duration(p.Timestamp)*time.Second/assemble.ClockRate + time.Duration(i)*time.Microsecond)
 			// The first keyframe arrives, so that the times agree.
 			if i >= 60 && random.IntN(100) < percent {
 				lost++

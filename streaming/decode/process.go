@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,14 +32,17 @@ var input = []string{
 	"-max_pixels", strconv.Itoa(maxPixels), "-probesize", "32", "-analyzeduration", "0", "-threads", "1", "-f", "ivf",
 }
 
+// timeScale is the number of units of the times in the input in a second. The lowest bit is 0 for a picture that
+// becomes a sample. So a time has half of the units in ticks.
+const timeScale = 2 * assemble.ClockRate
+
 // output returns the options of the output. Standard output carries the JPEGs (multipart, with
 // lengths), descriptor 3 a line with the time of each. Quality and scaling are those of uploads
 // (gpu/frames).
 func output(o Options) []string {
-	slot := func(pts string) string { return fmt.Sprintf("floor(%s*%d/%d)", pts, o.FPS, assemble.ClockRate) }
 	scale := fmt.Sprintf("min(1,%d/max(iw*sar,ih))", o.LongSide)
 	chain := []string{
-		"select='isnan(prev_pts)+gt(" + slot("pts") + `\,` + slot("prev_pts") + ")'",
+		`select='not(mod(pts\,2))'`,
 		"metadata=mode=add:key=at:value=1",
 		`metadata=mode=print:key=at:direct=1:file='pipe\:3'`,
 		fmt.Sprintf("scale=w='max(1,round(iw*sar*%s))':h='max(1,round(ih*%s))':flags=area:out_range=pc:out_color_matrix=bt601", scale, scale),
@@ -50,24 +54,18 @@ func output(o Options) []string {
 	}
 }
 
-// selected reports whether the picture becomes a sample: it is the first of its slot. ffmpeg
-// computes the same with the same floating-point numbers.
-func selected(o Options, pts, previous int64) bool {
-	slot := func(pts int64) float64 { return math.Floor(float64(pts) * float64(o.FPS) / assemble.ClockRate) }
-	return previous < 0 || slot(pts) > slot(previous)
-}
-
 var errStalled = errors.New("ffmpeg made no progress in time")
 
 // process is a running ffmpeg. One goroutine writes and stops it, another one reads its samples.
 type process struct {
 	decoder *Decoder
 	first   assemble.Picture // without data
+	began   int64            // the time of first by the pacer
 	pipe    io.ReadWriteCloser
 	cancel  context.CancelCauseFunc
 	ctx     context.Context //nolint:containedctx // its cause says why the process was killed
 	buffer  []byte
-	last    int64 // time of the last picture since the first, or -1
+	opened  bool // first was written
 
 	mu      sync.Mutex
 	awaited []awaited
@@ -81,18 +79,19 @@ type process struct {
 
 // awaited is a picture that will be a sample.
 type awaited struct {
-	pts int64
-	at  time.Time
+	pts  int64 // in the input
+	time int64 // of the sender
+	at   time.Time
 }
 
-// start runs ffmpeg for a stream that begins with a keyframe.
-func start(d *Decoder, key assemble.Picture) (*process, error) {
+// start runs ffmpeg for a stream that begins with a keyframe, at a time of the pacer.
+func start(d *Decoder, key assemble.Picture, at int64) (*process, error) {
 	times, side, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
 	}
 	defer func() { _ = side.Close() }() // the child has its own copy
-	p := &process{decoder: d, first: key, last: -1, ended: make(chan struct{})}
+	p := &process{decoder: d, first: key, began: at, ended: make(chan struct{})}
 	p.first.Data = nil
 	p.ctx, p.cancel = context.WithCancelCause(d.ctx)
 	if p.pipe, err = d.ffmpeg.Stream(p.ctx, input, output(d.options), side, cpuTime); err != nil {
@@ -113,7 +112,7 @@ func ivfHeader(f assemble.Picture) []byte {
 	h := append([]byte("DKIF\x00\x00\x20\x00"), fourCC...)
 	h = binary.LittleEndian.AppendUint16(h, uint16(f.Width))  //nolint:gosec // the codecs allow 16 bits
 	h = binary.LittleEndian.AppendUint16(h, uint16(f.Height)) //nolint:gosec // as before
-	h = binary.LittleEndian.AppendUint32(h, assemble.ClockRate)
+	h = binary.LittleEndian.AppendUint32(h, timeScale)
 	h = binary.LittleEndian.AppendUint32(h, 1)
 	return binary.LittleEndian.AppendUint64(h, 0)
 }
@@ -133,17 +132,22 @@ func (p *process) hasEnded() bool {
 	}
 }
 
-// write passes a picture to ffmpeg.
-func (p *process) write(f assemble.Picture) error {
-	pts := f.Time - p.first.Time
+// write passes a picture at a time of the pacer to ffmpeg. ffmpeg counts from the first time, so the first picture has
+// 0. When it is not chosen, its sample is ignored.
+func (p *process) write(f assemble.Picture, at int64, chosen bool) error {
+	pts := 2 * (at - p.began)
+	if p.opened && !chosen {
+		pts++
+	}
+	p.opened = true
 	p.mu.Lock()
 	if len(p.awaited) == 0 {
 		p.stalled.Reset(p.decoder.options.Stall)
 	}
-	if selected(p.decoder.options, pts, p.last) {
-		p.awaited = append(p.awaited, awaited{pts, f.At})
+	if chosen {
+		p.awaited = append(p.awaited, awaited{pts, f.Time, f.At})
 	}
-	p.writing, p.last = true, pts
+	p.writing = true
 	p.mu.Unlock()
 	p.buffer = binary.LittleEndian.AppendUint32(p.buffer, uint32(len(f.Data))) //nolint:gosec // a picture has 4 MiB at most
 	p.buffer = binary.LittleEndian.AppendUint64(p.buffer, uint64(pts))         //nolint:gosec // the format has 64 bits
@@ -211,19 +215,25 @@ func (p *process) sample(images, lines *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	s := Sample{Time: p.first.Time + pts, Width: p.first.Width, Height: p.first.Height, JPEG: jpeg}
+	s := Sample{Width: p.first.Width, Height: p.first.Height, JPEG: jpeg}
+	chosen := false
 	p.mu.Lock()
 	p.samples++
-	for len(p.awaited) > 0 && p.awaited[0].pts <= pts {
-		s.At = p.awaited[0].at
-		p.awaited = p.awaited[1:]
+	for _, a := range p.awaited {
+		if a.pts == pts {
+			s.Time, s.At, chosen = a.time, a.at, true
+		}
 	}
+	// Pictures come in the order of their times, so earlier ones do not come any more.
+	p.awaited = slices.DeleteFunc(p.awaited, func(a awaited) bool { return a.pts <= pts })
 	if len(p.awaited) > 0 || p.writing {
 		p.stalled.Reset(p.decoder.options.Stall)
 	} else {
 		p.stalled.Stop()
 	}
 	p.mu.Unlock()
-	p.decoder.offer(s)
+	if chosen {
+		p.decoder.offer(s)
+	}
 	return nil
 }

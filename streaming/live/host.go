@@ -154,7 +154,7 @@ func NewHost(o Options) *Host {
 	return &Host{
 		options: o, turns: newTurns(o.Calls), sessions: map[string]*Session{},
 		sample: func(keyframe func()) sampler {
-			return decode.New(o.FFmpeg, decode.Options{FPS: o.FPS, Keyframe: keyframe, Now: o.Now})
+			return decode.New(o.FFmpeg, decode.Options{FPS: o.FPS, MaxGap: MaxGap, Keyframe: keyframe, Now: o.Now})
 		},
 	}
 }
