@@ -69,6 +69,14 @@ type Counts struct {
 	KeyframeRequests int64
 }
 
+// Plus returns the sums of two streams.
+func (c Counts) Plus(o Counts) Counts {
+	return Counts{
+		Packets: c.Packets + o.Packets, Late: c.Late + o.Late, Lost: c.Lost + o.Lost, Requests: c.Requests + o.Requests,
+		Pictures: c.Pictures + o.Pictures, Dropped: c.Dropped + o.Dropped, KeyframeRequests: c.KeyframeRequests + o.KeyframeRequests,
+	}
+}
+
 // depacketizer collects the payloads of one picture.
 type depacketizer interface {
 	// opens reports whether the payload begins a keyframe, so that no part of the picture comes

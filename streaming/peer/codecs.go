@@ -75,47 +75,77 @@ func checkOffer(offer string) error {
 	if err := s.UnmarshalString(offer); err != nil {
 		return &OfferError{"The field sdp is not a valid session description: " + err.Error() + "."}
 	}
-	var videos []*sdp.MediaDescription
+	videos, sending, idle := 0, 0, ""
 	for _, m := range s.MediaDescriptions {
-		if m.MediaName.Media == "video" && m.MediaName.Port.Value != 0 {
-			videos = append(videos, m)
+		if m.MediaName.Media != "video" || m.MediaName.Port.Value == 0 {
+			continue
+		}
+		videos++
+		if direction := silent(m); direction != "" {
+			idle = direction
+		} else {
+			sending++
 		}
 	}
 	switch {
-	case len(videos) == 0:
+	case videos == 0:
 		return &OfferError{"The offer has no video. Add a video track before you create it."}
-	case len(videos) > 1:
-		return &OfferError{fmt.Sprintf("The offer has %d video sections. Offer one.", len(videos))}
-	}
-	for _, direction := range []string{"recvonly", "inactive"} {
-		if _, found := videos[0].Attribute(direction); found {
-			return &OfferError{fmt.Sprintf("The video of the offer is %s, so it sends nothing. Use sendonly or sendrecv.", direction)}
-		}
+	case sending == 0:
+		return &OfferError{fmt.Sprintf("The video of the offer is %s, so it sends nothing. Use sendonly or sendrecv.", idle)}
+	case sending > 1:
+		return &OfferError{fmt.Sprintf("The offer has %d video sections that send. Offer one.", sending)}
 	}
 	return nil
+}
+
+// silent returns the direction of a section that sends nothing, or an empty string. A client that has replaced its
+// video keeps the section of the old one.
+func silent(m *sdp.MediaDescription) string {
+	for _, direction := range []string{"recvonly", "inactive"} {
+		if _, found := m.Attribute(direction); found {
+			return direction
+		}
+	}
+	return ""
 }
 
 // choose limits the answer to the best codec of the offer, so that the sender cannot change it
 // later.
 func choose(pc *webrtc.PeerConnection, h264Only bool, offer string) error {
+	found := false
 	for _, t := range pc.GetTransceivers() {
 		if t.Kind() != webrtc.RTPCodecTypeVideo {
 			continue
 		}
-		offered := t.Receiver().GetParameters().Codecs
-		for _, c := range preferred {
-			if h264Only && c != assemble.H264 {
-				break
-			}
-			if chosen := withRepair(offered, c); len(chosen) > 0 {
-				return t.SetCodecPreferences(chosen)
-			}
+		chosen := best(t.Receiver().GetParameters().Codecs, h264Only)
+		if len(chosen) == 0 {
+			continue
 		}
+		if err := t.SetCodecPreferences(chosen); err != nil {
+			return err
+		}
+		found = true
+	}
+	if found {
+		return nil
 	}
 	if h264Only {
 		return &OfferError{"A stream with recording needs H.264, which the offer lacks. It has " + offeredCodecs(offer) + "."}
 	}
 	return &OfferError{"The offer has no codec that this service decodes: H.264, VP8 or VP9. It has " + offeredCodecs(offer) + "."}
+}
+
+// best returns the parameters of the best codec, or none.
+func best(offered []webrtc.RTPCodecParameters, h264Only bool) []webrtc.RTPCodecParameters {
+	for _, c := range preferred {
+		if h264Only && c != assemble.H264 {
+			break
+		}
+		if chosen := withRepair(offered, c); len(chosen) > 0 {
+			return chosen
+		}
+	}
+	return nil
 }
 
 // withRepair returns the parameters of a codec, best first, with their retransmissions.

@@ -76,7 +76,7 @@ type Peer struct {
 	early      []Candidate // that came before the offer
 	candidates int
 	closed     bool
-	receiving  bool // a track is read
+	reader     *reader // of the newest track
 	counts     assemble.Counts
 	errors     []ClientError
 	relay      string // why the TURN server refused the client

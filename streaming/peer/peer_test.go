@@ -114,7 +114,7 @@ func TestOffersThatCannotWork(t *testing.T) {
 		"no codec":       {only(offer, "AV1"), false, "H.264, VP8 or VP9. It has AV1"},
 		"recording, VP8": {only(offer, "VP8|VP9"), true, "needs H.264, which the offer lacks. It has VP8, VP9."},
 		"no video":       {noVideo.SDP, false, "has no video"},
-		"two videos":     {two.offer(t, nil), false, "has 2 video sections"},
+		"two videos":     {two.offer(t, nil), false, "has 2 video sections that send"},
 		"receives":       {strings.Replace(offer, "a=sendrecv", "a=recvonly", 1), false, "is recvonly"},
 		"malformed":      {"v=x\r\n", false, "not a valid session description"},
 		"empty":          {"", false, "has no video"},

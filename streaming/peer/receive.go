@@ -3,6 +3,7 @@ package peer
 import (
 	"errors"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/pion/rtcp"
@@ -15,28 +16,32 @@ import (
 const (
 	// packetBytes bounds a packet, as pion does.
 	packetBytes = 1500
+	// stopEvery is the time between two attempts to wake a reader that must end.
+	stopEvery = 10 * time.Millisecond
 	// roundTripEvery is the time between two looks at the round-trip time.
 	roundTripEvery = time.Second
 )
 
-// receive reads the first video track until it ends.
+// receive reads a video track until it ends, or until another one replaces it. The newest track counts: a client that
+// starts its encoder again, or that negotiates again, may send another one.
 func (p *Peer) receive(track *webrtc.TrackRemote, receiver *webrtc.RTPReceiver) {
 	codec := codecOf(track.Codec().MimeType)
+	r := &reader{peer: p, track: track, receiver: receiver, done: make(chan struct{}), pictures: assemble.New(codec, p.session.Picture)}
 	p.mu.Lock()
-	if p.closed || p.receiving || codec == 0 {
+	if p.closed || codec == 0 {
 		p.mu.Unlock()
 		return
 	}
-	p.receiving = true
+	before := p.reader
+	p.reader = r
 	p.reading.Add(1)
 	p.mu.Unlock()
 	defer p.reading.Done()
-	defer func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.receiving = false
-	}()
-	r := reader{peer: p, track: track, receiver: receiver, pictures: assemble.New(codec, p.session.Picture)}
+	defer close(r.done)
+	if before != nil {
+		before.stop()
+		r.earlier = before.total()
+	}
 	if !repairs(track.Codec()) {
 		r.pictures.WithoutRepair()
 	}
@@ -62,13 +67,34 @@ type reader struct {
 	track    *webrtc.TrackRemote
 	receiver *webrtc.RTPReceiver
 	pictures *assemble.Assembler
-	due      time.Time // the deadline of the track
-	looked   time.Time // at the round-trip time
+	earlier  assemble.Counts // of the tracks before
+	due      time.Time       // the deadline of the track
+	looked   time.Time       // at the round-trip time
+
+	replaced atomic.Bool
+	done     chan struct{} // closed when the reader has ended
 }
+
+// stop ends the reader and waits for it.
+func (r *reader) stop() {
+	r.replaced.Store(true)
+	for {
+		// The reader may set its own deadline in between.
+		_ = r.track.SetReadDeadline(time.Unix(1, 0)) // it fails when the track has ended
+		select {
+		case <-r.done:
+			return
+		case <-time.After(stopEvery):
+		}
+	}
+}
+
+// total returns the counts of all tracks so far.
+func (r *reader) total() assemble.Counts { return r.earlier.Plus(r.pictures.Counts()) }
 
 func (r *reader) run() {
 	buffer := make([]byte, packetBytes)
-	for {
+	for !r.replaced.Load() {
 		n, _, err := r.track.Read(buffer)
 		if timeout, ok := errors.AsType[net.Error](err); err != nil && !(ok && timeout.Timeout()) {
 			return
@@ -122,7 +148,7 @@ func (r *reader) ask(now time.Time) {
 	}
 	r.peer.mu.Lock()
 	defer r.peer.mu.Unlock()
-	r.peer.counts = r.pictures.Counts()
+	r.peer.counts = r.total()
 }
 
 // look passes the round-trip time of the connection to the assembler.
