@@ -29,6 +29,7 @@ import (
 	"vqa/streaming/live"
 	"vqa/streaming/message"
 	"vqa/streaming/peer"
+	"vqa/streaming/record"
 )
 
 // patience bounds the wait for anything, on a slow machine.
@@ -85,8 +86,9 @@ func plain(t testing.TB, luma byte) [][]byte {
 // camera is a pion sender that shows one of two scenes: bright, in which the model sees a dog, or dark.
 type camera struct {
 	pc           *webrtc.PeerConnection
-	track        *webrtc.TrackLocalStaticRTP
+	track        atomic.Pointer[webrtc.TrackLocalStaticRTP]
 	bright, dark [][]byte
+	again        atomic.Bool // the encoder starts again, with other numbers and times
 	showsDark    atomic.Bool // which scene is sent
 	off          atomic.Bool // nothing is sent
 	refresh      atomic.Bool // a keyframe was requested
@@ -101,10 +103,18 @@ func newCamera(t testing.TB, bright, dark [][]byte) *camera {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pc.Close() })
 	c := &camera{pc: pc, bright: bright, dark: dark}
-	c.track, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeH264, ClockRate: 90000}, "video", "camera")
+	c.add(t)
+	return c
+}
+
+// add adds a track and sends on it.
+func (c *camera) add(t testing.TB) {
+	t.Helper()
+	track, err := webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeH264, ClockRate: 90000}, "video", "camera")
 	require.NoError(t, err)
-	sender, err := pc.AddTrack(c.track)
+	sender, err := c.pc.AddTrack(track)
 	require.NoError(t, err)
+	c.track.Store(track)
 	go func() {
 		for {
 			packets, _, err := sender.ReadRTCP()
@@ -118,7 +128,6 @@ func newCamera(t testing.TB, bright, dark [][]byte) *camera {
 			}
 		}
 	}()
-	return c
 }
 
 // offer sends an offer and takes the answer.
@@ -145,6 +154,11 @@ func (c *camera) run(ctx context.Context) {
 		if now := c.showsDark.Load(); now != dark || c.refresh.Swap(false) {
 			dark, at = now, 0
 		}
+		if c.again.Swap(false) {
+			seq := packets.Seq
+			packets = assembletest.New(assemble.H264, rand.New(rand.NewPCG(uint64(seq), 2)))
+			packets.Seq, packets.Time, at = seq+20000, 0, 0
+		}
 		scene := c.bright
 		if dark {
 			scene = c.dark
@@ -152,7 +166,7 @@ func (c *camera) run(ctx context.Context) {
 		split := packets.Packets(scene[at%sceneLength])
 		if !c.off.Load() {
 			for _, p := range split {
-				_ = c.track.WriteRTP(p)
+				_ = c.track.Load().WriteRTP(p)
 			}
 			at++
 		}
@@ -195,6 +209,7 @@ type stage struct {
 	testing.TB
 	log     *ledger
 	eye     *eye
+	parts   *parts // of the recording
 	host    *live.Host
 	session *live.Session
 	reader  *reader
@@ -215,7 +230,7 @@ func newStage(t testing.TB, c stream.Create) *stage {
 
 func newStageWith(t testing.TB, c stream.Create, engine live.Engine, camera *camera, timed func(live.Timing)) *stage {
 	t.Helper()
-	g := &stage{TB: t, log: newLedger(t, c, 1000), camera: camera}
+	g := &stage{TB: t, log: newLedger(t, c, 1000), camera: camera, parts: &parts{objects: map[string][]byte{}}}
 	var err error
 	g.server, err = peer.Listen(peer.Options{Address: netip.MustParseAddrPort("127.0.0.1:0")})
 	require.NoError(t, err)
@@ -231,6 +246,9 @@ func newStageWith(t testing.TB, c stream.Create, engine live.Engine, camera *cam
 			return query.Compile(prompt), stream.ParseHeuristic, nil
 		},
 		Canned: func(query.Query) stream.Result { return stream.Result{Answer: "yes", Confidence: .9} },
+		Record: func(_ stream.State, stored func(stream.Part)) (live.Recorder, error) {
+			return record.New(record.Options{Folder: "st_1", Store: g.parts, Stored: func(p stream.Part) { g.parts.add(p); stored(p) }}), nil
+		},
 	})
 	t.Cleanup(func() { require.NoError(t, g.host.Close(context.Background())) })
 	g.session, err = g.host.Open(g.log.state)
