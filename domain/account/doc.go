@@ -83,6 +83,43 @@
 // most MaxOpenClaims open codes. An account can enter at most MaxMissedCodes wrong user
 // codes in MissedCodesWindow.
 //
+// # A session of a person
+//
+//	session               | command           | next      | event
+//	(none)                | Open              | active    | session.opened
+//	(none)                | any               | unchanged | refused with resource_not_found
+//	any                   | Open              | unchanged | refused with resource_conflict
+//	any                   | Revoke by another | unchanged | refused with resource_not_found
+//	active                | Refresh           | active    | session.refreshed
+//	active                | End               | ended     | session.ended
+//	active                | Revoke            | revoked   | session.revoked
+//	ended, revoked, idle  | any               | unchanged | (none)
+//
+// A session is idle SessionIdle after its last use, and ends SessionLife after it was opened. No
+// event records that. A use within 15 minutes of the last one is not recorded. A proof opens one
+// session at most, because the id of the session follows from it (SessionIDFor).
+//
+// # A one-time link
+//
+//	link          | command | next      | event
+//	(none)        | Create  | valid     | signin_link.created
+//	(none)        | any     | unchanged | refused with invalid_api_key
+//	any           | Create  | unchanged | refused with resource_conflict
+//	valid         | Use     | used      | signin_link.used
+//	used, expired | Use     | unchanged | refused with invalid_api_key
+//
+// # The passkeys of an account
+//
+//	passkey | command       | next      | event
+//	(none)  | Register      | known     | passkey.registered
+//	(none)  | any           | unchanged | refused with resource_not_found
+//	known   | Register      | unchanged | refused with resource_conflict
+//	known   | Use           | known     | passkey.used
+//	known   | Use of a copy | unchanged | refused with invalid_api_key
+//	known   | Remove        | (none)    | passkey.removed
+//
+// An account has at most MaxPasskeys. A copy is a passkey whose counter did not grow.
+//
 // It may import the standard library, domain/fault, domain/id and ulid, never a sibling
 // aggregate.
 package account

@@ -45,6 +45,11 @@ var (
 	ClaimAddress = category("claim_address", account.EvolveClaimAddress, 1)
 	ClaimGuesses = category("claim_guesses", account.EvolveGuesses, 1)
 
+	Session    = category("session", account.EvolveSession, 1)
+	SignInLink = category("signin_link", account.EvolveSignInLink, 1)
+	// Passkeys has one stream for each account.
+	Passkeys = category("passkeys", account.EvolvePasskeys, 1)
+
 	Checkpoint = category("checkpoint", credit.EvolveCheckpoint, 1)
 	LedgerKeys = category("ledger_keys", credit.EvolveLedgerKeys, 1)
 )
