@@ -34,15 +34,18 @@ const linkVersion = "vqa-event-1"
 // type, its account, its data and its meta, each exactly as stored. Link ignores e.Chain.
 func Link(before eventstore.Chain, e Encoded) eventstore.Chain {
 	b := make([]byte, 0, len(before)+len(e.Data)+len(e.Meta)+256)
-	b = append(b, before[:]...)
+	return sha256.Sum256(AppendContent(append(b, before[:]...), e))
+}
+
+// AppendContent appends the canonical bytes of an event, see Link. They do not contain e.Chain.
+func AppendContent(b []byte, e Encoded) []byte {
 	b = netstring(b, linkVersion)
 	b = netstring(b, e.Stream.Category, "/", e.Stream.ID)
 	b = netstring(b, strconv.FormatInt(e.Version, 10))
 	b = netstring(b, e.Type)
 	b = netstring(b, e.AccountID)
 	b = netstring(b, e.Data)
-	b = netstring(b, e.Meta)
-	return sha256.Sum256(b)
+	return netstring(b, e.Meta)
 }
 
 // netstring appends the netstring of the concatenated parts.
