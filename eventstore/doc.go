@@ -19,6 +19,7 @@
 //   - postgres: the log in Postgres.
 //   - memory: the log in memory, for tests.
 //   - codec: stored names and payloads of events.
+//   - mac: authentication codes of stored rows.
 //   - fold: how each category of streams folds to a state.
 //   - feed: Watermill subscriptions to the log.
 //   - node: the state that the nodes of a service share.

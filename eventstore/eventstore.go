@@ -131,7 +131,31 @@ type History struct {
 // event, because its state is not known.
 var ErrUnknownEvent = errors.New("unknown event")
 
-// Store is the log. Reading a stream with an unknown event fails with ErrUnknownEvent.
+// ForgedError says that the service did not write a row of the log as it is stored: somebody who
+// controls the database has added, changed or removed it. Nothing may be decided on its stream.
+type ForgedError struct {
+	Stream StreamID
+	// Version is the version of the event or the snapshot. It is 0 for the head of the stream.
+	Version int64
+	// Position is the position of the event, or 0 when it is another row.
+	Position int64
+	// Problem says what is wrong with the row, for an operator.
+	Problem string
+}
+
+func (e *ForgedError) Error() string {
+	switch {
+	case e.Position > 0:
+		return fmt.Sprintf("stream %s: the event of version %d at position %d was not written by the service: %s", e.Stream, e.Version, e.Position, e.Problem)
+	case e.Version > 0:
+		return fmt.Sprintf("stream %s: the row of version %d was not written by the service: %s", e.Stream, e.Version, e.Problem)
+	default:
+		return fmt.Sprintf("stream %s: its head was not written by the service: %s", e.Stream, e.Problem)
+	}
+}
+
+// Store is the log. Reading a stream with an unknown event fails with ErrUnknownEvent. Reading a row
+// that the service did not write fails with a *ForgedError, if the store checks that.
 type Store interface {
 	// Load returns the history of each named stream. A stream that does not exist has Version
 	// 0. All histories are read from one snapshot of the log.

@@ -45,7 +45,7 @@ var errMoved = errors.New("the batch was decided on an older state")
 // errMoved, *eventstore.UncertainError.
 func (s *Store) record(ctx context.Context, batch eventstore.Batch, encoded []codec.Encoded) ([]eventstore.Recorded, error) {
 	trip := &pgx.Batch{}
-	recorded := queue(trip, batch, encoded)
+	recorded := queue(trip, batch, encoded, s.guard)
 	if len(encoded) > 0 {
 		for _, p := range s.projections {
 			if err := p.Queue(trip, batch.Writes); err != nil {

@@ -31,6 +31,22 @@
 // The method needs a primary, READ COMMITTED, which Connect sets, a sequence without a cache, and
 // triggers that always fire. CheckServer and CheckLog check this. It works for every role.
 //
+// # Rows that only the service can write
+//
+// A Guard adds a MAC to each event and each snapshot that the store appends (eventstore/mac). Load,
+// LoadAll and the other reads check them: Guard.CheckEvent checks one event by itself, for readers of
+// the log. Load also checks that the events follow from the snapshot without a gap and lead to the head,
+// so nothing in the table streams is believed by itself. A row that the service did not write fails with
+// a *eventstore.ForgedError. A snapshot without a valid MAC is reported and not used; the events after an
+// older snapshot with a valid one lead to the same state.
+//
+// Rows of a release without MACs have none. Until it is decided that MACs are demanded, such rows pass.
+// The decision is a row of mac_decisions with a MAC. It is made on an empty log at the first start, and
+// by an operator when the last node of such a release has stopped. Then each stream with events without
+// a MAC gets a base: its version and chain, with a MAC. The chain covers the events up to the base, and
+// all later events need a MAC. Somebody who controls the database can remove the decision. So nodes also
+// keep it outside the database (Guard.Demand).
+//
 // # Writers that do not end
 //
 // Readers wait for each open writer, also for one of another program. WriterWatch reports the old
@@ -73,5 +89,5 @@
 // with it (see deadlines). A server that hangs keeps its connections open, so neither TCP nor the
 // server's own timeouts would end the wait.
 //
-// It may import eventstore, eventstore/codec and pgx.
+// It may import eventstore, eventstore/codec, eventstore/mac and pgx.
 package postgres

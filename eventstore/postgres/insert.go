@@ -32,11 +32,11 @@ import (
 const (
 	moveHeadsSQL = `
 with moved as (
-    insert into streams (stream, version, prior_version, snapshot, snapshot_version, chain)
+    insert into streams (stream, version, prior_version, snapshot, snapshot_version, chain, snapshot_chain, snapshot_mac)
     select w.stream, w.version, w.expected, w.snapshot::json,
-           case when w.snapshot is null then 0 else w.version end, w.chain
-      from unnest((select $1::text[]), (select $2::bigint[]), (select $3::bigint[]), (select $4::text[]), (select $5::bytea[]))
-           as w(stream, expected, version, snapshot, chain)
+           case when w.snapshot is null then 0 else w.version end, w.chain, case when w.snapshot is null then null else w.chain end, w.mac
+      from unnest((select $1::text[]), (select $2::bigint[]), (select $3::bigint[]), (select $4::text[]), (select $5::bytea[]), (select $6::bytea[]))
+           as w(stream, expected, version, snapshot, chain, mac)
      where w.expected = 0 or (select true from streams s where s.stream = w.stream limit 1)
      order by w.stream
     on conflict (stream) do update
@@ -44,6 +44,8 @@ with moved as (
            chain = excluded.chain,
            prior_version = excluded.prior_version,
            snapshot = coalesce(excluded.snapshot, streams.snapshot),
+           snapshot_chain = case when excluded.snapshot is null then streams.snapshot_chain else excluded.snapshot_chain end,
+           snapshot_mac = case when excluded.snapshot is null then streams.snapshot_mac else excluded.snapshot_mac end,
            snapshot_version = greatest(excluded.snapshot_version, streams.snapshot_version)
      where streams.version = excluded.prior_version
     returning 1
@@ -51,36 +53,36 @@ with moved as (
 
 	holdAndTakeSQL = `, held as (
     select 1
-      from (select * from unnest((select $13::text[]), (select $14::bigint[])) as a(stream, expected)
+      from (select * from unnest((select $15::text[]), (select $16::bigint[])) as a(stream, expected)
              order by stream) as a
      cross join lateral (select from streams s
                           where s.stream = a.stream and s.version = a.expected for share) as s
 ), taken as (
     insert into receipts (account_id, key, request_hash, resource_id, status, body, created_at)
     select *
-      from unnest((select $15::text[]), (select $16::text[]), (select $17::bytea[]), (select $18::text[]),
-                  (select $19::integer[]), (select $20::bytea[]), (select $21::timestamptz[]))
+      from unnest((select $17::text[]), (select $18::text[]), (select $19::bytea[]), (select $20::text[]),
+                  (select $21::integer[]), (select $22::bytea[]), (select $23::timestamptz[]))
         as r(account_id, key, request_hash, resource_id, status, body, created_at)
      order by account_id, key
     on conflict (account_id, key) do update
        set request_hash = excluded.request_hash, resource_id = excluded.resource_id,
            status = excluded.status, body = excluded.body, created_at = excluded.created_at
-     where receipts.created_at <= excluded.created_at - $22::interval
+     where receipts.created_at <= excluded.created_at - $24::interval
     returning 1
 )`
 
 	gotHeadsSQL = `(select count(*) from moved) = cardinality($1::text[])`
 
-	gotAllSQL = `(select count(*) from taken) = cardinality($15::text[])
-           and (select count(*) from held)  = cardinality($13::text[])
+	gotAllSQL = `(select count(*) from taken) = cardinality($17::text[])
+           and (select count(*) from held)  = cardinality($15::text[])
            and ` + gotHeadsSQL
 
 	insertEventsSQL = `, recorded as (
-    insert into events (stream, version, type, account_id, data, meta, chain)
-    select e.stream, e.version, e.type, e.account_id, e.data::json, e.meta::json, e.chain
-      from unnest((select $6::text[]), (select $7::bigint[]), (select $8::text[]), (select $9::text[]),
-                  (select $10::text[]), (select $11::text[]), (select $12::bytea[]))
-           with ordinality as e(stream, version, type, account_id, data, meta, chain, n)
+    insert into events (stream, version, type, account_id, data, meta, chain, mac)
+    select e.stream, e.version, e.type, e.account_id, e.data::json, e.meta::json, e.chain, e.mac
+      from unnest((select $7::text[]), (select $8::bigint[]), (select $9::text[]), (select $10::text[]),
+                  (select $11::text[]), (select $12::text[]), (select $13::bytea[]), (select $14::bytea[]))
+           with ordinality as e(stream, version, type, account_id, data, meta, chain, mac, n)
      where (select ok from verdict)
      order by e.n
     returning position, recorded_at
@@ -97,9 +99,9 @@ select r.position, r.recorded_at from verdict v left join recorded r on v.ok`
 
 // queue adds the statement of an append to a round trip. It returns the events in the given order.
 // Their positions and times are set when the round trip has ended without error.
-func queue(trip *pgx.Batch, batch eventstore.Batch, encoded []codec.Encoded) []eventstore.Recorded {
-	h := headsOf(batch, encoded)
-	args := append(h.moveArgs(), eventArgs(encoded)...)
+func queue(trip *pgx.Batch, batch eventstore.Batch, encoded []codec.Encoded, guard *Guard) []eventstore.Recorded {
+	h := headsOf(batch, encoded, guard)
+	args := append(h.moveArgs(), eventArgs(encoded, guard)...)
 	sql := appendSQL
 	if len(h.held) > 0 || len(h.accounts) > 0 {
 		sql = appendFullSQL
@@ -142,16 +144,17 @@ func unplaced(batch eventstore.Batch, encoded []codec.Encoded) []eventstore.Reco
 	return recorded
 }
 
-func eventArgs(encoded []codec.Encoded) []any {
+func eventArgs(encoded []codec.Encoded, guard *Guard) []any {
 	n := len(encoded)
 	streams, types, accounts := make([]string, n), make([]string, n), make([]string, n)
-	data, meta, versions, chains := make([]string, n), make([]string, n), make([]int64, n), make([][]byte, n)
+	data, meta, versions := make([]string, n), make([]string, n), make([]int64, n)
+	chains, macs := make([][]byte, n), make([][]byte, n)
 	for i, e := range encoded {
-		chains[i] = encoded[i].Chain[:]
+		chains[i], macs[i] = encoded[i].Chain[:], guard.event(e)
 		streams[i], versions[i], types[i], accounts[i] = e.Stream.String(), e.Version, e.Type, e.AccountID
 		data[i], meta[i] = string(e.Data), string(e.Meta)
 	}
-	return []any{streams, versions, types, accounts, data, meta, chains}
+	return []any{streams, versions, types, accounts, data, meta, chains, macs}
 }
 
 // heads has the heads and receipts of a batch, a slice for each column. No slice may be nil, because
@@ -160,7 +163,7 @@ type heads struct {
 	moved             []string
 	expected, version []int64
 	snapshot          []*string
-	chain             [][]byte
+	chain, mac        [][]byte
 	held              []string
 	heldAt            []int64
 	accounts, keys    []string
@@ -170,7 +173,9 @@ type heads struct {
 	createdAt         []time.Time
 }
 
-func (h heads) moveArgs() []any { return []any{h.moved, h.expected, h.version, h.snapshot, h.chain} }
+func (h heads) moveArgs() []any {
+	return []any{h.moved, h.expected, h.version, h.snapshot, h.chain, h.mac}
+}
 
 func (h heads) holdAndTakeArgs() []any {
 	return []any{
@@ -179,9 +184,9 @@ func (h heads) holdAndTakeArgs() []any {
 	}
 }
 
-func headsOf(batch eventstore.Batch, encoded []codec.Encoded) heads {
+func headsOf(batch eventstore.Batch, encoded []codec.Encoded, guard *Guard) heads {
 	h := heads{
-		moved: []string{}, expected: []int64{}, version: []int64{}, snapshot: []*string{}, chain: [][]byte{},
+		moved: []string{}, expected: []int64{}, version: []int64{}, snapshot: []*string{}, chain: [][]byte{}, mac: [][]byte{},
 		held: []string{}, heldAt: []int64{}, accounts: []string{}, keys: []string{},
 		hashes: [][]byte{}, bodies: [][]byte{}, resources: []string{}, statuses: []int32{},
 		createdAt: []time.Time{},
@@ -205,11 +210,12 @@ func headsOf(batch eventstore.Batch, encoded []codec.Encoded) heads {
 		}
 		h.chain = append(h.chain, chain[:])
 		var snapshot *string
+		var mac []byte
 		if w.Snapshot != nil {
 			text := string(w.Snapshot)
-			snapshot = &text
+			snapshot, mac = &text, guard.snapshot(w.Stream, h.version[len(h.version)-1], chain, w.Snapshot)
 		}
-		h.snapshot = append(h.snapshot, snapshot)
+		h.snapshot, h.mac = append(h.snapshot, snapshot), append(h.mac, mac)
 	}
 	for _, r := range batch.Receipts {
 		h.accounts, h.keys = append(h.accounts, r.AccountID), append(h.keys, r.Key)

@@ -12,15 +12,17 @@ import (
 )
 
 // loadSQL returns a row for each event after its stream's snapshot. A stream without such events has
-// one row without an event. Only the first row of a stream has the snapshot.
+// one row without an event. Only the first row of a stream has the snapshot. A stream without a head
+// has rows only if it has events, which nobody but the database's owner can cause.
 const loadSQL = `
-select s.stream, s.version, s.chain, s.snapshot_version,
-       case when e.version is null or e.version = s.snapshot_version + 1 then s.snapshot end,
-       e.position, e.version, e.type, e.account_id, e.data, e.meta, e.recorded_at, e.chain
+select n.stream, s.version, s.chain, s.snapshot_version,
+       case when e.version is null or e.version = s.snapshot_version + 1 then s.snapshot end, s.snapshot_chain, s.snapshot_mac,
+       e.position, e.version, e.type, e.account_id, e.data, e.meta, e.recorded_at, e.chain, e.mac
   from unnest((select $1::text[])) as n(stream)
- cross join lateral (select * from streams where stream = n.stream offset 0) as s
-  left join lateral (select * from events where stream = s.stream and version > s.snapshot_version offset 0) as e on true
- order by s.stream, e.version`
+  left join lateral (select * from streams where stream = n.stream offset 0) as s on true
+  left join lateral (select * from events where stream = n.stream and version > coalesce(s.snapshot_version, 0) offset 0) as e on true
+ where s.stream is not null or e.stream is not null
+ order by n.stream, e.version`
 
 // Load implements eventstore.Store. It uses one statement, so all streams are read from one snapshot.
 func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[eventstore.StreamID]eventstore.History, error) {
@@ -40,46 +42,103 @@ func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[e
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		var version, snapshotVersion int64
-		var head, chain, snapshot []byte
-		var position, eventVersion *int64
-		var kind, account *string
-		var data, meta []byte
-		var at *time.Time
-		if err := rows.Scan(&name, &version, &head, &snapshotVersion, &snapshot,
-			&position, &eventVersion, &kind, &account, &data, &meta, &at, &chain); err != nil {
-			return nil, fmt.Errorf("load: %w", err)
-		}
-		id := byName[name]
-		h := histories[id]
-		h.Version, h.Chain, h.SnapshotVersion = version, eventstore.Chain(head), snapshotVersion
-		if snapshot != nil {
-			h.Snapshot = snapshot
-		}
-		if position != nil {
-			e, err := decode(s.codec, row{*position, id, *eventVersion, *kind, *account, data, meta, *at, chain})
-			if err != nil {
-				return nil, err
-			}
-			h.Events = append(h.Events, e)
-		}
-		histories[id] = h
-	}
-	if err := rows.Err(); err != nil {
+	found, err := scanHeads(rows, byName)
+	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
+	}
+	for id, of := range found {
+		if histories[id], err = s.history(ctx, of); err != nil {
+			return nil, err
+		}
 	}
 	return histories, nil
 }
 
+// loaded has the rows of one stream.
+type loaded struct {
+	stream eventstore.StreamID
+	// headed is false when the stream has events and no head.
+	headed          bool
+	version         int64
+	chain           []byte
+	snapshot        []byte
+	snapshotVersion int64
+	// snapshotChain and snapshotMAC are nil in rows that an older release wrote.
+	snapshotChain, snapshotMAC []byte
+	events                     []row
+}
+
+// scanHeads reads the rows of loadSQL.
+func scanHeads(rows pgx.Rows, byName map[string]eventstore.StreamID) (map[eventstore.StreamID]*loaded, error) {
+	defer rows.Close()
+	found := map[eventstore.StreamID]*loaded{}
+	for rows.Next() {
+		var name string
+		var version, snapshotVersion, position, eventVersion *int64
+		var head, snapshot, snapshotChain, snapshotMAC []byte
+		var kind, account *string
+		var at *time.Time
+		var e row
+		if err := rows.Scan(&name, &version, &head, &snapshotVersion, &snapshot, &snapshotChain, &snapshotMAC,
+			&position, &eventVersion, &kind, &account, &e.data, &e.meta, &at, &e.chain, &e.mac); err != nil {
+			return nil, err
+		}
+		id := byName[name]
+		l := found[id]
+		if l == nil {
+			l = &loaded{stream: id}
+			found[id] = l
+			if version != nil {
+				l.headed, l.version, l.chain = true, *version, head
+				l.snapshot, l.snapshotVersion, l.snapshotChain, l.snapshotMAC = snapshot, *snapshotVersion, snapshotChain, snapshotMAC
+			}
+		}
+		if position != nil {
+			e.position, e.stream, e.version, e.kind, e.account, e.at = *position, id, *eventVersion, *kind, *account, *at
+			l.events = append(l.events, e)
+		}
+	}
+	return found, rows.Err()
+}
+
+// history checks and decodes the rows of one stream.
+func (s *Store) history(ctx context.Context, l *loaded) (eventstore.History, error) {
+	if s.guard != nil {
+		if err := s.guard.checkHistory(ctx, s, l); err != nil {
+			return eventstore.History{}, err
+		}
+	}
+	if !l.headed {
+		return eventstore.History{}, nil
+	}
+	h := eventstore.History{
+		Version: l.version, Chain: eventstore.Chain(l.chain), Snapshot: l.snapshot, SnapshotVersion: l.snapshotVersion,
+	}
+	for _, r := range l.events {
+		e, err := decode(s.codec, r)
+		if err != nil {
+			return eventstore.History{}, err
+		}
+		h.Events = append(h.Events, e)
+	}
+	return h, nil
+}
+
 // columns lists the columns of a row, in the order of its fields.
-const columns = "position, stream, version, type, account_id, data, meta, recorded_at, chain"
+const columns = "position, stream, version, type, account_id, data, meta, recorded_at, chain, mac"
 
 // LoadAll implements eventstore.Store.
 func (s *Store) LoadAll(ctx context.Context, stream eventstore.StreamID) ([]eventstore.Recorded, error) {
-	return s.query(ctx, "select "+columns+" from events where stream = $1 order by version", stream.String())
+	rows, err := s.rows(ctx, "select "+columns+" from events where stream = $1 order by version", stream.String())
+	if err != nil {
+		return nil, err
+	}
+	if s.guard != nil {
+		if err := s.guard.checkStream(ctx, stream, rows); err != nil {
+			return nil, err
+		}
+	}
+	return s.decodeAll(rows)
 }
 
 // ReadStream implements eventstore.Store.
@@ -100,7 +159,15 @@ type row struct {
 	account    string
 	data, meta []byte
 	at         time.Time
-	chain      []byte
+	chain, mac []byte
+}
+
+// encoded returns the event as it was encoded.
+func (r row) encoded() codec.Encoded {
+	return codec.Encoded{
+		Stream: r.stream, Version: r.version, Type: r.kind, Data: r.data, AccountID: r.account, Meta: r.meta,
+		Chain: eventstore.Chain(r.chain),
+	}
 }
 
 func decode(c *codec.Codec, r row) (eventstore.Recorded, error) {
@@ -118,26 +185,53 @@ func decode(c *codec.Codec, r row) (eventstore.Recorded, error) {
 	}, nil
 }
 
-// query runs a statement that selects columns, and decodes its rows.
+// query runs a statement that selects columns. It checks and decodes each row by itself.
 func (s *Store) query(ctx context.Context, sql string, args ...any) ([]eventstore.Recorded, error) {
-	rows, err := s.pool.Query(ctx, sql, args...)
+	rows, err := s.rows(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		if s.guard == nil {
+			break
+		}
+		if err := s.guard.CheckEvent(ctx, r.encoded(), r.position, r.mac); err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+	}
+	return s.decodeAll(rows)
+}
+
+// rows runs a statement that selects columns.
+func (s *Store) rows(ctx context.Context, sql string, args ...any) ([]row, error) {
+	found, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	recorded, err := pgx.CollectRows(rows, func(scanned pgx.CollectableRow) (eventstore.Recorded, error) {
-		var r row
+	rows, err := pgx.CollectRows(found, func(scanned pgx.CollectableRow) (r row, err error) {
 		var name string
-		if err := scanned.Scan(&r.position, &name, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain); err != nil {
-			return eventstore.Recorded{}, err
+		if err := scanned.Scan(&r.position, &name, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain, &r.mac); err != nil {
+			return r, err
 		}
-		var err error
 		if r.stream, err = codec.ParseStreamID(name); err != nil {
-			return eventstore.Recorded{}, fmt.Errorf("event at position %d: %w", r.position, err)
+			return r, fmt.Errorf("event at position %d: %w", r.position, err)
 		}
-		return decode(s.codec, r)
+		return r, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	return rows, nil
+}
+
+func (s *Store) decodeAll(rows []row) ([]eventstore.Recorded, error) {
+	recorded := make([]eventstore.Recorded, 0, len(rows))
+	for _, r := range rows {
+		e, err := decode(s.codec, r)
+		if err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+		recorded = append(recorded, e)
 	}
 	return recorded, nil
 }

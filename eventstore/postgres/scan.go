@@ -179,8 +179,8 @@ func (s *Store) Scan(ctx context.Context, f Filter, limit int, newest bool) ([]S
 
 func scanStored(row pgx.CollectableRow) (Stored, error) {
 	var s Stored
-	var chain []byte
-	err := row.Scan(&s.Position, &s.Stream, &s.Version, &s.Type, &s.AccountID, &s.Data, &s.Meta, &s.RecordedAt, &chain)
+	var chain, mac []byte
+	err := row.Scan(&s.Position, &s.Stream, &s.Version, &s.Type, &s.AccountID, &s.Data, &s.Meta, &s.RecordedAt, &chain, &mac)
 	s.RecordedAt, s.Chain = s.RecordedAt.UTC(), hex.EncodeToString(chain)
 	return s, err
 }

@@ -30,6 +30,8 @@ type Store struct {
 	codec       *codec.Codec
 	projections []Projection
 	log         *slog.Logger
+	// guard computes and checks MACs. It is nil when the store does neither.
+	guard *Guard
 
 	// settled is the greatest known result of events_settled. A settled position stays settled.
 	settled atomic.Int64
@@ -50,6 +52,11 @@ func WithProjections(projections ...Projection) Option {
 // WithLogger sets where Run reports a NOTIFY that failed. Default: slog.Default.
 func WithLogger(log *slog.Logger) Option {
 	return func(s *Store) { s.log = log }
+}
+
+// WithGuard computes the MACs of what the store appends, and checks those of what it reads.
+func WithGuard(guard *Guard) Option {
+	return func(s *Store) { s.guard = guard }
 }
 
 // New returns the log in the pool's database, which must have been migrated. The caller closes the
