@@ -56,7 +56,7 @@ func (c *client) step(ctx context.Context) error {
 	steps := []func(context.Context) error{
 		c.openAccount, c.sandbox, c.revoke, c.grant, c.upload, c.upload, c.fetch, c.endFetch,
 		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal,
-		c.batch, c.outage, c.rerun, c.mint, c.signIn, c.claimKey, c.manageKeys, c.upgrade, c.afterwork, c.hook,
+		c.batch, c.outage, c.rerun, c.mint, c.signIn, c.visit, c.claimKey, c.manageKeys, c.upgrade, c.afterwork, c.hook,
 		c.watch, c.runStream, c.runStream, c.runStream,
 	}
 	return refusal(pick(c.rand, steps)(ctx))
@@ -141,6 +141,20 @@ func (c *client) upgrade(ctx context.Context) error {
 func (c *client) signIn(ctx context.Context) error {
 	_, err := c.SignIn(ctx, "https://id.example", fmt.Sprint(c.name, c.rand.IntN(3)), "req")
 	return err
+}
+
+// visit opens a session of one of a few people, and lets them register a passkey or sign out.
+func (c *client) visit(ctx context.Context) error {
+	person := command.Person{Issuer: "https://id.example", Subject: fmt.Sprint(c.name, c.rand.IntN(3)), Proof: fmt.Sprint(c.name, c.steps)}
+	opened, err := c.OpenPersonSession(ctx, person, command.Browser{Name: "test", RequestID: "req"})
+	if err != nil {
+		return err
+	}
+	caller := command.Caller{AccountID: opened.AccountID, Livemode: true, RequestID: "req"}
+	if c.rand.IntN(2) == 0 {
+		return c.RegisterPasskey(ctx, caller, command.NewPasskey{CredentialID: person.Proof, PublicKey: "key"})
+	}
+	return c.EndSession(ctx, caller, opened.ID)
 }
 
 // claimKey requests a device code. In most cases it continues: a person enters a wrong

@@ -223,7 +223,7 @@ func TestDamageOfEachTable(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	c := w.client("a", 11)
-	for len(c.analyses) < 4 || c.steps < 300 {
+	for len(c.analyses) < 4 || c.steps < 400 {
 		require.NoError(t, c.step(ctx))
 	}
 	before := w.dump(ctx, t)

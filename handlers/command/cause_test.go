@@ -106,6 +106,7 @@ func everyFlow(t *testing.T, w *world) {
 	keyFlow(t, w, caller)
 	webhookFlow(t, w, caller)
 	streamFlow(t, w)
+	signInFlow(t, w)
 	_, err = w.SignIn(ctx, "https://id.example", "jo", "req_1")
 	ok(err)
 	_, err = w.MintClientToken(ctx, caller, MintClientToken{Scopes: []string{"analyses:read"}, Life: account.MinClientTokenLife})
