@@ -22,6 +22,7 @@
 //   - mac: authentication codes of stored rows.
 //   - fold: how each category of streams folds to a state.
 //   - feed: Watermill subscriptions to the log.
+//   - translog: the transparency log over the events, without input and output.
 //   - node: the state that the nodes of a service share.
 //   - embedded: a Postgres server for one machine.
 //   - storetest: the tests that every implementation passes, and test databases.

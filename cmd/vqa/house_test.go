@@ -76,6 +76,11 @@ var importRules = append([]importRule{
 		why:   "it runs a server and knows nothing of what is stored there",
 	},
 	{
+		name: "the transparency log is pure", in: []string{"vqa/eventstore/translog"},
+		only: []string{"golang.org/x/mod/sumdb/..."}, never: []string{"context", "net", "net/http/...", "log/...", "os/...", "math/rand/...", "crypto/rand"},
+		why: "an auditor verifies with it, without our database and without a network",
+	},
+	{
 		name: "projections read", in: []string{"vqa/projections/..."},
 		never: []string{"vqa/handlers/...", "vqa/streaming/...", "vqa/gpu/...", "vqa/cmd/...", chi, pion},
 		why:   "a projection folds events; it commands nothing and serves nobody",
@@ -275,6 +280,8 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/eventstore/postgres", "github.com/jackc/pgx/v5/pgxpool", nil},
 		{"vqa/eventstore/feed", "github.com/ThreeDotsLabs/watermill", nil},
 		{"vqa/eventstore/embedded", "vqa/domain/fault", []string{"embedded stands alone"}},
+		{"vqa/eventstore/translog", "vqa/eventstore", []string{"the transparency log is pure"}},
+		{"vqa/eventstore/translog", "golang.org/x/mod/sumdb/note", nil},
 		{"vqa/projections/ledger", "vqa/handlers/command", []string{"projections read"}},
 		{"vqa/handlers/command", "github.com/go-chi/chi/v5", []string{"routing stays at the edge"}},
 		{"vqa/handlers/httpapi/edge", "github.com/go-chi/chi/v5", nil},
