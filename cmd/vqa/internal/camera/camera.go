@@ -25,7 +25,16 @@ const (
 	lastResults = time.Second
 	// gatherTime bounds the search for addresses of this machine.
 	gatherTime = 5 * time.Second
+	// A connection without packets for disconnectedAfter is lost. It can come back by itself for patience; then ICE
+	// starts again, with the addresses that this machine has by then, once in restartEvery.
+	disconnectedAfter, failedAfter, keepalive = 3 * time.Second, 10 * time.Second, time.Second
+	patience, restartEvery                    = time.Second, 5 * time.Second
+	// awayTime bounds a lost connection. The service ends the stream after its grace window, 20 s by default.
+	awayTime = time.Minute
 )
+
+// errAway is the end of a stream whose connection did not come back.
+var errAway = errors.New("the connection for the video was lost and did not come back: the network lets no packets through, or the server is gone")
 
 // Options of Run. All fields but Loop are required.
 type Options struct {
@@ -39,6 +48,8 @@ type Options struct {
 	Loop   bool
 	// Received is called with each message of the service, on one goroutine.
 	Received func(Received)
+	// Notice is called on the same goroutine with a text for the user, when a connection is lost or comes back.
+	Notice func(text string)
 }
 
 // Run sends the source to the stream until the source, the service or ctx ends, and returns the reason of
@@ -46,7 +57,7 @@ type Options struct {
 func Run(ctx context.Context, o Options) (stream.EndReason, error) {
 	// The end of ctx is a message to the service, so the connections outlive it.
 	connections, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &sender{options: o, ctx: connections, connected: make(chan struct{}, 1), lost: make(chan struct{}, 1), played: make(chan error, 1)}
+	s := &sender{options: o, ctx: connections, changed: make(chan struct{}, 1), played: make(chan error, 1)}
 	defer func() {
 		cancel()
 		if s.socket != nil {
@@ -75,10 +86,13 @@ type sender struct {
 	early    []webrtc.ICECandidateInit
 	answered bool
 
-	connected, lost chan struct{}
+	changed         chan struct{} // has a token when the state of pc has changed
 	played          chan error
 	playing         sync.WaitGroup
 	started, ending bool
+	// away is since when the connection is lost, or zero. At retry, ICE starts again.
+	away  time.Time
+	retry <-chan time.Time
 	// failure is why the source ended early. It counts when the stream has ended.
 	failure error
 }
@@ -100,13 +114,13 @@ func (s *sender) run(ctx context.Context) (stream.EndReason, error) {
 			}
 			s.options.Received(m)
 			if e, ok := m.Message.(message.ServerEnd); ok {
-				return e.Reason, s.failure
+				return e.Reason, s.verdict(e.Reason)
 			}
 			err = s.handle(m.Message)
-		case <-s.connected:
-			s.play()
-		case <-s.lost:
-			err = errors.New("the connection for the video failed: the network lets no packets through, or the server is gone")
+		case <-s.changed:
+			err = s.follow()
+		case <-s.retry:
+			err = s.restart()
 		case s.failure = <-s.played:
 			over = time.After(lastResults)
 		case <-over:
@@ -122,6 +136,50 @@ func (s *sender) run(ctx context.Context) (stream.EndReason, error) {
 	}
 }
 
+// verdict returns the error of a stream that the service ended.
+func (s *sender) verdict(reason stream.EndReason) error {
+	if s.failure == nil && reason == stream.Completed && !s.ending && !s.away.IsZero() {
+		return errAway
+	}
+	return s.failure
+}
+
+// follow reads the state of the connection: it starts to send, or plans to start ICE again.
+func (s *sender) follow() error {
+	switch st := s.pc.ConnectionState(); {
+	case st == webrtc.PeerConnectionStateConnected:
+		if !s.away.IsZero() {
+			s.options.Notice("the connection for the video is back")
+		}
+		s.away, s.retry = time.Time{}, nil
+		s.play()
+	case st != webrtc.PeerConnectionStateDisconnected && st != webrtc.PeerConnectionStateFailed:
+	case !s.started && st == webrtc.PeerConnectionStateFailed:
+		return errors.New("the connection for the video failed: the network lets no packets through, or the server is gone")
+	case s.started && s.away.IsZero():
+		s.away, s.retry = time.Now(), time.After(patience)
+		s.options.Notice("the connection for the video is lost; connecting again")
+	}
+	return nil
+}
+
+// restart offers new addresses of this machine. An offer that was not answered, perhaps because the socket was cut, is
+// sent again.
+func (s *sender) restart() error {
+	if time.Since(s.away) > awayTime {
+		return errAway
+	}
+	s.retry = time.After(restartEvery)
+	if s.pc.SignalingState() == webrtc.SignalingStateStable {
+		return s.describe(&webrtc.OfferOptions{ICERestart: true})
+	}
+	s.send(message.Offer{SDP: s.pc.LocalDescription().SDP})
+	return nil
+}
+
+// send sends a message. A socket that was cut is noticed by its reader.
+func (s *sender) send(m message.Client) { _ = s.socket.write(s.ctx, m) }
+
 // reopen replaces a socket that was cut.
 func (s *sender) reopen() error {
 	cut := s.socket.err
@@ -129,10 +187,12 @@ func (s *sender) reopen() error {
 	if s.ending || !s.started {
 		return fmt.Errorf("the signaling connection was cut: %w", cut)
 	}
+	s.options.Notice("the connection to the server was cut; connecting again")
 	for began := time.Now(); time.Since(began) < reopenTime; {
 		next, err := dial(s.ctx, s.ctx, s.options)
 		if err == nil {
 			s.socket = next
+			s.options.Notice("connected with the server again")
 			return nil
 		}
 		select {
@@ -149,6 +209,9 @@ func (s *sender) handle(m message.Server) error {
 	case message.Ready:
 		if s.pc == nil {
 			return s.offer(m)
+		}
+		if !s.away.IsZero() {
+			return s.restart() // the socket before may have taken the offer with it
 		}
 	case message.Answer:
 		return s.accept(m.SDP)
@@ -175,6 +238,7 @@ func (s *sender) offer(ready message.Ready) error {
 		config.ICEServers = append(config.ICEServers, ice)
 	}
 	settings := webrtc.SettingEngine{}
+	settings.SetICETimeouts(disconnectedAfter, failedAfter, keepalive)
 	settings.SetIncludeLoopbackCandidate(true) // the server may run on this machine, without a network
 	engine, interceptors := &webrtc.MediaEngine{}, &interceptor.Registry{}
 	err := engine.RegisterDefaultCodecs()
@@ -188,14 +252,7 @@ func (s *sender) offer(ready message.Ready) error {
 	if s.pc, err = api.NewPeerConnection(config); err != nil {
 		return fmt.Errorf("the server gave ICE servers that cannot be used: %w", err)
 	}
-	s.pc.OnConnectionStateChange(func(st webrtc.PeerConnectionState) {
-		switch st { //nolint:exhaustive // the others change nothing
-		case webrtc.PeerConnectionStateConnected:
-			signal(s.connected)
-		case webrtc.PeerConnectionStateFailed:
-			signal(s.lost)
-		}
-	})
+	s.pc.OnConnectionStateChange(func(webrtc.PeerConnectionState) { signal(s.changed) })
 	capability := webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeH264, ClockRate: 90_000,
 		SDPFmtpLine: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"}
 	if s.track, err = webrtc.NewTrackLocalStaticSample(capability, "video", "vqa"); err != nil {
@@ -206,7 +263,12 @@ func (s *sender) offer(ready message.Ready) error {
 		return err
 	}
 	go drain(rtp)
-	description, err := s.pc.CreateOffer(nil)
+	return s.describe(nil)
+}
+
+// describe sends an offer with all addresses of this machine.
+func (s *sender) describe(o *webrtc.OfferOptions) error {
+	description, err := s.pc.CreateOffer(o)
 	if err != nil {
 		return err
 	}
@@ -219,7 +281,8 @@ func (s *sender) offer(ready message.Ready) error {
 	case <-time.After(gatherTime):
 	case <-s.ctx.Done():
 	}
-	return s.socket.write(s.ctx, message.Offer{SDP: s.pc.LocalDescription().SDP})
+	s.send(message.Offer{SDP: s.pc.LocalDescription().SDP})
+	return nil
 }
 
 // drain reads the feedback of the service, which the interceptors need, until the connection is closed.
@@ -233,14 +296,16 @@ func drain(rtp *webrtc.RTPSender) {
 }
 
 func (s *sender) accept(sdp string) error {
-	if s.pc == nil || s.answered {
+	if s.pc == nil || s.pc.SignalingState() != webrtc.SignalingStateHaveLocalOffer {
 		return nil
 	}
 	if err := s.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: sdp}); err != nil {
 		return fmt.Errorf("the answer of the server cannot be used: %w", err)
 	}
 	s.answered = true
-	for _, c := range s.early {
+	early := s.early
+	s.early = nil
+	for _, c := range early {
 		if err := s.pc.AddICECandidate(c); err != nil {
 			return fmt.Errorf("an address of the server cannot be used: %w", err)
 		}
@@ -263,11 +328,11 @@ func (s *sender) play() {
 		return
 	}
 	s.started = true
-	s.playing.Go(func() { s.played <- s.send() })
+	s.playing.Go(func() { s.played <- s.stream() })
 }
 
-// send sends the source until it ends.
-func (s *sender) send() (err error) {
+// stream sends the source until it ends.
+func (s *sender) stream() (err error) {
 	pictures, err := Open(s.ctx, s.options.FFmpeg, s.options.Source, s.options.Loop)
 	if err != nil {
 		return err

@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +47,8 @@ type service struct {
 	// endAfter ends the stream with the reason after so many results. 0 means never.
 	endAfter  int
 	endReason stream.EndReason
+	// through makes all packets of the video pass a link, if it is set.
+	through func() *link
 }
 
 func newService(t testing.TB) *service {
@@ -131,6 +135,13 @@ func (s *service) answer(ctx context.Context, offer string, send func(message.Se
 		send(*refuse)
 		return
 	}
+	s.mu.Lock()
+	p := s.peer
+	s.mu.Unlock()
+	if p != nil {
+		s.answerTo(ctx, p, offer, send)
+		return
+	}
 	p, err := s.peers.Open(peer.Session{
 		ID: "st_1", H264Only: true,
 		Picture: func(p assemble.Picture) {
@@ -151,10 +162,24 @@ func (s *service) answer(ctx context.Context, offer string, send func(message.Se
 	s.mu.Lock()
 	s.peer = p
 	s.mu.Unlock()
+	s.answerTo(ctx, p, offer, send)
+}
+
+func (s *service) answerTo(ctx context.Context, p *peer.Peer, offer string, send func(message.Server)) {
+	s.mu.Lock()
+	through := s.through
+	s.mu.Unlock()
+	if through != nil {
+		offer = regexp.MustCompile(`a=candidate:.*\r\n`).ReplaceAllString(offer, "")
+	}
 	sdp, err := p.Answer(ctx, offer)
 	if err != nil {
 		s.t.Error(err)
 		return
+	}
+	if through != nil {
+		sdp = regexp.MustCompile(`a=candidate:.* tcp .*\r\n`).ReplaceAllString(sdp, "")
+		sdp = strings.ReplaceAll(sdp, fmt.Sprintf(" %d typ", s.peers.Media().Port()), fmt.Sprintf(" %d typ", through().port()))
 	}
 	send(message.Answer{SDP: sdp})
 }
@@ -195,6 +220,7 @@ func clip(t testing.TB, n int) string {
 type outcome struct {
 	types  []string
 	raw    []json.RawMessage
+	told   []string
 	reason stream.EndReason
 	err    error
 }
@@ -208,6 +234,7 @@ func run(ctx context.Context, t testing.TB, s *service, change func(*camera.Opti
 		Received: func(r camera.Received) {
 			out.types, out.raw = append(out.types, r.Message.Type()), append(out.raw, r.Raw)
 		},
+		Notice: func(text string) { out.told = append(out.told, text) },
 	}
 	change(&o)
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)

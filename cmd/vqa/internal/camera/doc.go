@@ -11,7 +11,10 @@
 //	joining    the socket is open             Ready: send an offer
 //	offered    the offer was sent             Answer, then ICE: connected
 //	connected  the source is read and sent    end of the source, ctx or the service: ending
+//	                                          no packets for 3 s: away
+//	away       ICE starts again each 5 s      connected; the service, or awayTime is over: closed
 //	ending     the message end was sent       ServerEnd, or endTime is over: closed
 //
-// A socket that is cut while the stream lives is opened again. The pictures go on meanwhile.
+// A socket that is cut while the stream lives is opened again. The pictures go on meanwhile, also without a
+// connection: they are lost then, and the source keeps its speed.
 package camera
