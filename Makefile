@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-media test-fresh words race soak chaos rolling webhooks sockets lint bench eval generate contract fuzz-api verify clean
+.PHONY: help setup build run test test-media test-fresh words race soak chaos rolling webhooks sockets streams lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
@@ -26,6 +26,7 @@ SEEDS ?= 100000
 REQUESTS ?= 1000
 SECONDS ?= 600
 FAULT_SECONDS ?= 30
+STREAM_SECONDS ?= 150
 SEED ?= 0
 
 # Programs that setup fetched come first: it fetches one only when the machine's own fails.
@@ -135,6 +136,9 @@ webhooks: setup ## Kill the service 20 times while it delivers 1,000 events (3 m
 
 sockets: setup ## Connect and drop clients of live streams (3 min; CONNECTS=10000)
 	go test ./streaming/signal -count 1 -run '^(TestConnectsAndDrops|TestSessionsComeAndGo)$$' -timeout 30m -signal.connects=$(CONNECTS) -signal.sessions=$(CONNECTS)
+
+streams: setup ## Send live streams for minutes, and over a link with loss (4 min; STREAM_SECONDS=150)
+	go test ./cmd/vqa -v -count 1 -run '^(TestLongStreams|TestChromiumThroughLoss)$$' -timeout 30m -stream.seconds=$(STREAM_SECONDS)
 
 bench: setup ## Run the benchmarks (12 min; BENCH=regexp ROUNDS=3)
 	@# Ratios: one iteration is a round of ceilings and measurements.

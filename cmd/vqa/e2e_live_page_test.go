@@ -31,6 +31,11 @@ func camera(t *testing.T, clip string) []string {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-i", clip, "-pix_fmt", "yuv420p", path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	return cameraFlags(path)
+}
+
+// cameraFlags returns the flags of a browser whose camera shows a file of raw pictures again and again.
+func cameraFlags(path string) []string {
 	return []string{
 		"--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--use-file-for-fake-video-capture=" + path,
 		"--disable-features=WebRtcHideLocalIpsWithMdns", "--allow-loopback-in-peer-connection",
