@@ -194,6 +194,16 @@ func requireRecording(t *testing.T, c *apiClient, streamID string) {
 		require.NoError(t, err)
 		require.Greater(t, n, 10, address)
 	}
+	deleted := c.call(t, http.MethodDelete, "/v1/streams/"+streamID+"/recording", nil)
+	require.Equal(t, http.StatusOK, deleted.status, "%s", deleted.raw)
+	require.True(t, poll(streamPatience, func() bool {
+		_, err := os.Stat(filepath.Join(c.dir, "objects", "recordings", streamID))
+		return os.IsNotExist(err)
+	}), "the files of the recording stay")
+	got, err := http.Get(recording.text("mp4_url"))
+	require.NoError(t, err)
+	require.NoError(t, got.Body.Close())
+	require.Equal(t, http.StatusNotFound, got.StatusCode)
 }
 
 // liveUntilTheCreditsEnd: the stream ends when its credits are used, to the second.

@@ -83,6 +83,15 @@ type RecordPart struct {
 	Part Part
 }
 
+// FailRecording says that the recording failed. The stream goes on.
+type FailRecording struct {
+	Node    string
+	Failure RecordingFailure
+}
+
+// DeleteRecording deletes the recording of a stream that has ended.
+type DeleteRecording struct{}
+
 // End ends the stream.
 type End struct {
 	// Node is the owner that ends its stream. It is empty when somebody else ends it: the API, or a
@@ -113,13 +122,15 @@ type Webhook struct {
 	Events []string `json:"events,omitempty"`
 }
 
-func (Create) isCommand()       {}
-func (GrantSlot) isCommand()    {}
-func (Offer) isCommand()        {}
-func (GoLive) isCommand()       {}
-func (Resume) isCommand()       {}
-func (Pause) isCommand()        {}
-func (Meter) isCommand()        {}
-func (UpdatePrompt) isCommand() {}
-func (RecordPart) isCommand()   {}
-func (End) isCommand()          {}
+func (Create) isCommand()          {}
+func (GrantSlot) isCommand()       {}
+func (Offer) isCommand()           {}
+func (GoLive) isCommand()          {}
+func (Resume) isCommand()          {}
+func (Pause) isCommand()           {}
+func (Meter) isCommand()           {}
+func (UpdatePrompt) isCommand()    {}
+func (RecordPart) isCommand()      {}
+func (FailRecording) isCommand()   {}
+func (DeleteRecording) isCommand() {}
+func (End) isCommand()             {}

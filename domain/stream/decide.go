@@ -24,8 +24,11 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	if !s.Exists() {
 		return nil, fault.New(fault.ResourceNotFound, "")
 	}
-	if c, ok := command.(End); ok {
+	switch c := command.(type) {
+	case End:
 		return decideEnd(s, c, now)
+	case DeleteRecording:
+		return decideDeleteRecording(s, now)
 	}
 	if s.Status == EndedStatus {
 		return nil, refuse("The stream has ended.")
@@ -49,6 +52,8 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 			}
 			return []Event{WentLive{StreamID: s.ID, Codec: c.Codec, Path: c.Path, At: now}}, nil
 		})
+	case FailRecording:
+		return s.ready(c.Node, func() ([]Event, error) { return decideFailRecording(s, c, now), nil })
 	case Resume, Pause, Meter, RecordPart:
 		return decideLive(s, command, now)
 	default:
@@ -108,7 +113,7 @@ func decideLive(s State, command Command, now time.Time) ([]Event, error) {
 			return nil, refuse(fmt.Sprintf("Part %d of the recording is missing.", s.Recorded.Number+1))
 		}
 		return s.live(c.Node, func() []Event {
-			if !s.Recording || c.Part.Number <= s.Recorded.Number {
+			if !s.Recording || s.RecordingStatus == RecordingFailed || c.Part.Number <= s.Recorded.Number {
 				return nil
 			}
 			return []Event{PartRecorded{StreamID: s.ID, Part: c.Part, At: now}}
@@ -190,17 +195,6 @@ func (s State) summary(c End) Summary {
 		last[i].Detections = last[i].Detections[:min(len(last[i].Detections), MaxDetections)]
 	}
 	return Summary{ResultFrames: max(c.Summary.ResultFrames, s.ResultFrames), LastDetections: last}
-}
-
-// recorded is the final state of the recording. Parts that were stored before a crash are available.
-func (s State) recorded(failed bool) RecordingStatus {
-	switch {
-	case failed:
-		return RecordingFailed
-	case s.Recorded.Number == 0:
-		return RecordingNone
-	}
-	return RecordingAvailable
 }
 
 // ready decides on a stream that has this owner.

@@ -3,28 +3,31 @@
 //
 // # States (docs/contract.md#stream-states)
 //
-//	state                   | command      | next      | event
-//	(none)                  | Create       | queued    | stream.created
-//	(none)                  | any          | unchanged | refused with resource_not_found
-//	any                     | Create       | unchanged | refused with resource_conflict
-//	ended                   | End          | unchanged | (none)
-//	ended                   | any          | unchanged | refused with resource_conflict
-//	any                     | UpdatePrompt | unchanged | stream.prompt_updated
-//	any                     | End          | ended     | stream.ended
-//	queued                  | GrantSlot    | ready     | stream.slot_granted
-//	ready, offered          | GrantSlot    | ready     | stream.slot_granted
-//	silent, running, paused | GrantSlot    | unchanged | refused with resource_conflict
-//	ready                   | Offer        | offered   | stream.offered
-//	offered                 | Offer        | unchanged | (none)
-//	silent, running, paused | Offer        | unchanged | stream.offered
-//	offered                 | GoLive       | silent    | stream.live
-//	silent, paused          | Resume       | running   | stream.resumed
-//	running                 | Resume       | unchanged | (none)
-//	running                 | Pause        | paused    | stream.paused
-//	silent, paused          | Pause        | unchanged | (none)
-//	silent, running, paused | Meter        | unchanged | stream.metered
-//	silent, running, paused | RecordPart   | unchanged | stream.part_recorded
-//	any                     | any          | unchanged | refused with resource_conflict
+//	state                   | command              | next      | event
+//	(none)                  | Create               | queued    | stream.created
+//	(none)                  | any                  | unchanged | refused with resource_not_found
+//	any                     | Create               | unchanged | refused with resource_conflict
+//	ended                   | End                  | unchanged | (none)
+//	ended                   | DeleteRecording      | unchanged | (none)
+//	ended                   | any                  | unchanged | refused with resource_conflict
+//	any                     | UpdatePrompt         | unchanged | stream.prompt_updated
+//	any                     | End                  | ended     | stream.ended
+//	queued                  | GrantSlot            | ready     | stream.slot_granted
+//	ready, offered          | GrantSlot            | ready     | stream.slot_granted
+//	silent, running, paused | GrantSlot            | unchanged | refused with resource_conflict
+//	ready                   | Offer                | offered   | stream.offered
+//	offered                 | Offer                | unchanged | (none)
+//	silent, running, paused | Offer                | unchanged | stream.offered
+//	offered                 | GoLive               | silent    | stream.live
+//	silent, paused          | Resume               | running   | stream.resumed
+//	running                 | Resume               | unchanged | (none)
+//	running                 | Pause                | paused    | stream.paused
+//	silent, paused          | Pause                | unchanged | (none)
+//	silent, running, paused | Meter                | unchanged | stream.metered
+//	silent, running, paused | RecordPart           | unchanged | stream.part_recorded
+//	queued                  | FailRecording        | unchanged | refused with resource_conflict
+//	any                     | FailRecording        | unchanged | stream.recording_failed
+//	any                     | any                  | unchanged | refused with resource_conflict
 //
 // The first row that fits applies.
 //
@@ -35,6 +38,10 @@
 //     event.
 //   - A prompt that repeats the latest one, a heartbeat that says nothing new, and a part that is
 //     already recorded have no event.
+//   - A failed recording stays failed, and gets no parts. The stream goes on. A failure that repeats has no
+//     event.
+//   - DeleteRecording of a recording that exists has the event stream.recording_deleted. It is the only change
+//     of an ended stream. Without `recording`, it is refused with resource_not_found.
 //   - An offer of a live stream is a restart of ICE, for example after a change of network.
 //
 // # End reasons

@@ -15,7 +15,8 @@ import (
 
 var order = map[stream.Status]int{"": 0, stream.Queued: 1, stream.Ready: 2, stream.Live: 3, stream.EndedStatus: 4}
 
-// TestLaws runs random commands of two nodes. An ended stream never changes, and it ends once, with a
+// TestLaws runs random commands of two nodes. An ended stream never changes, except that its recording can be
+// deleted. A recording that failed stays failed until then. A stream ends once, with a
 // reason that fits. The clock, the held seconds and the status never fall. The clock runs only while frames
 // arrive, and never longer than the time since the stream went live. Only the owner changes a stream that has
 // one, except for its end and its prompt. The bill is at most the clock, and 0 in test mode.
@@ -35,6 +36,10 @@ func TestLaws(t *testing.T) {
 			s = aggregate.Step(t, s, decided...)
 
 			if before.Status == stream.EndedStatus {
+				if _, deletes := c.(stream.DeleteRecording); deletes {
+					require.Equal(t, stream.RecordingNone, s.RecordingStatus)
+					before.RecordingStatus, before.Recorded, before.RecordingFailure = s.RecordingStatus, s.Recorded, s.RecordingFailure
+				}
 				require.Empty(t, cmp.Diff(before, s, cmpopts.EquateEmpty()), "an ended stream changed")
 				continue
 			}
@@ -44,6 +49,9 @@ func TestLaws(t *testing.T) {
 			require.GreaterOrEqual(t, s.Recorded.Number, before.Recorded.Number)
 			if !before.Running {
 				require.Equal(t, before.ClockMillis, s.ClockMillis, "the clock ran during a pause")
+			}
+			if before.RecordingStatus == stream.RecordingFailed {
+				require.Equal(t, stream.RecordingFailed, s.RecordingStatus)
 			}
 			checkClock(t, s, at)
 			checkOwner(t, before, c, decided)
@@ -84,6 +92,8 @@ func checkOwner(t *rapid.T, before stream.State, c stream.Command, decided []str
 		node = c.Node
 	case stream.RecordPart:
 		node = c.Node
+	case stream.FailRecording:
+		node = c.Node
 	case stream.End:
 		if c.Node != "" {
 			node = c.Node
@@ -117,7 +127,7 @@ func checkEnd(t *rapid.T, before, s stream.State, at time.Time) {
 func command(t *rapid.T, s stream.State, livemode bool, at time.Time) stream.Command {
 	node := rapid.SampledFrom([]string{"node_1", "node_1", "node_1", "node_2"}).Draw(t, "node")
 	clock := rapid.Int64Range(-10, 4_000_000).Draw(t, "clock")
-	switch rapid.IntRange(0, 19).Draw(t, "command") {
+	switch rapid.IntRange(0, 22).Draw(t, "command") {
 	case 0, 1:
 		c := create
 		c.Livemode, c.MaxSessionSeconds = livemode, 300
@@ -138,6 +148,10 @@ func command(t *rapid.T, s stream.State, livemode bool, at time.Time) stream.Com
 		return stream.UpdatePrompt{Prompt: "Is there a cat?", Query: query.Compile("Is there a cat?")}
 	case 16, 17:
 		return stream.RecordPart{Node: node, Part: part(rapid.IntRange(1, 3).Draw(t, "part"))}
+	case 18:
+		return stream.FailRecording{Node: node, Failure: broken}
+	case 19:
+		return stream.DeleteRecording{}
 	default:
 		reason := rapid.SampledFrom([]stream.EndReason{
 			"", stream.Completed, stream.Canceled, stream.InsufficientCredits, stream.Failed, stream.Timeout, stream.ICEFailed, stream.MediaTimeout,

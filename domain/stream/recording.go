@@ -1,6 +1,10 @@
 package stream
 
-import "time"
+import (
+	"time"
+
+	"vqa/domain/fault"
+)
 
 // RecordingBroke says that the recording of a stream failed, while the stream goes on. Its recording stays
 // failed.
@@ -33,3 +37,35 @@ func (RecordingDeleted) EventType() string { return "stream.recording_deleted" }
 
 func (RecordingBroke) isEvent()   {}
 func (RecordingDeleted) isEvent() {}
+
+// decideFailRecording records the first failure of a recording.
+func decideFailRecording(s State, c FailRecording, now time.Time) []Event {
+	if !s.Recording || s.RecordingStatus == RecordingFailed {
+		return nil
+	}
+	return []Event{RecordingBroke{StreamID: s.ID, Failure: c.Failure, At: now}}
+}
+
+// decideDeleteRecording deletes a recording once. Without a recording there is nothing to delete.
+func decideDeleteRecording(s State, now time.Time) ([]Event, error) {
+	switch {
+	case !s.Recording:
+		return nil, fault.New(fault.ResourceNotFound, "The stream was created without `recording`.").WithParam("id")
+	case s.Status != EndedStatus:
+		return nil, refuse("The stream is active. End it before you delete its recording.")
+	case s.RecordingStatus == RecordingNone:
+		return nil, nil
+	}
+	return []Event{RecordingDeleted{StreamID: s.ID, At: now}}, nil
+}
+
+// recorded is the final state of the recording. Parts that were stored before a crash are available.
+func (s State) recorded(failed bool) RecordingStatus {
+	switch {
+	case failed, s.RecordingStatus == RecordingFailed:
+		return RecordingFailed
+	case s.Recorded.Number == 0:
+		return RecordingNone
+	}
+	return RecordingAvailable
+}

@@ -81,16 +81,20 @@ func part(number int) stream.Part {
 	return stream.Part{Number: number, Key: "recordings/st_1/1.h264", SizeBytes: 1000, Frames: 30, DurationMillis: 1001}
 }
 
+// broken is why a recording failed.
+var broken = stream.RecordingFailure{Code: "upstream_error", Message: "The disk is full."}
+
 func TestStateTable(t *testing.T) {
 	t.Parallel()
 	commands := map[string]stream.Command{
 		"Create": create, "Offer": stream.Offer{Node: "node_1", Via: "signaling"}, "GoLive": stream.GoLive{Node: "node_1"},
 		"Resume": stream.Resume{Node: "node_1"}, "Pause": stream.Pause{Node: "node_1", ClockMillis: 4000},
-		"Meter":        stream.Meter{Node: "node_1", ClockMillis: 5000, ResultFrames: 1},
-		"UpdatePrompt": stream.UpdatePrompt{Prompt: "Is there a cat?", Query: query.Compile("Is there a cat?")},
-		"RecordPart":   stream.RecordPart{Node: "node_1", Part: part(1)}, "End": stream.End{}, "GrantSlot": stream.GrantSlot{Node: "node_2"},
+		"Meter":         stream.Meter{Node: "node_1", ClockMillis: 5000, ResultFrames: 1},
+		"UpdatePrompt":  stream.UpdatePrompt{Prompt: "Is there a cat?", Query: query.Compile("Is there a cat?")},
+		"FailRecording": stream.FailRecording{Node: "node_1", Failure: broken}, "DeleteRecording": stream.DeleteRecording{},
+		"RecordPart": stream.RecordPart{Node: "node_1", Part: part(1)}, "End": stream.End{}, "GrantSlot": stream.GrantSlot{Node: "node_2"},
 	}
-	names := []string{"Create", "GrantSlot", "Offer", "GoLive", "Resume", "Pause", "Meter", "UpdatePrompt", "RecordPart", "End"}
+	names := []string{"Create", "GrantSlot", "Offer", "GoLive", "Resume", "Pause", "Meter", "UpdatePrompt", "RecordPart", "FailRecording", "DeleteRecording", "End"}
 	scenario.ReadTable(t, "state").Check(t, states, names, func(t *testing.T, state, command string) (string, string) {
 		return step(t, state, commands[command])
 	})
@@ -115,6 +119,8 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	createdNow := created
 	createdNow.At = now
+	available, unrecorded := ended, created
+	available.Recording, unrecorded.Recording = stream.RecordingAvailable, false
 	metered := func(clock, held, results int64) events {
 		return events{stream.Metered{StreamID: "st_1", ClockMillis: clock, HeldSeconds: held, ResultFrames: results, At: now}}
 	}
@@ -142,6 +148,17 @@ func TestDecide(t *testing.T) {
 			stream.Paused{StreamID: "st_1", ClockMillis: 5000, At: now},
 		}},
 		{Name: "a part twice", Given: append(slices.Clip(running), stream.PartRecorded{StreamID: "st_1", Part: part(1)}), When: stream.RecordPart{Node: "node_1", Part: part(1)}},
+		{Name: "a part of a failed recording", Given: append(slices.Clip(running), stream.RecordingBroke{StreamID: "st_1", Failure: broken}), When: stream.RecordPart{Node: "node_1", Part: part(1)}},
+		{Name: "a failure twice", Given: append(slices.Clip(running), stream.RecordingBroke{StreamID: "st_1", Failure: broken}), When: stream.FailRecording{Node: "node_1", Failure: broken}},
+		{Name: "a failure of another node", Given: running, When: stream.FailRecording{Node: "node_2", Failure: broken}, Refused: fault.ResourceConflict},
+		{Name: "a failed recording stays failed", Given: append(slices.Clip(running), stream.RecordingBroke{StreamID: "st_1", Failure: broken}), When: stream.End{Node: "node_1"}, Then: events{
+			stream.Ended{StreamID: "st_1", Reason: stream.Completed, Recording: stream.RecordingFailed, At: now},
+		}},
+		{Name: "a recording is deleted", Given: events{created, available}, When: stream.DeleteRecording{}, Then: events{
+			stream.RecordingDeleted{StreamID: "st_1", At: now},
+		}},
+		{Name: "a recording is deleted once", Given: events{created, available, stream.RecordingDeleted{StreamID: "st_1", At: now}}, When: stream.DeleteRecording{}},
+		{Name: "no recording to delete", Given: events{unrecorded, ended}, When: stream.DeleteRecording{}, Refused: fault.ResourceNotFound},
 		{Name: "a part too early", Given: running, When: stream.RecordPart{Node: "node_1", Part: part(2)}, Refused: fault.ResourceConflict},
 	})
 	for name, c := range map[string]stream.Command{

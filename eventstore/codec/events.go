@@ -84,8 +84,8 @@ func Events() *Codec {
 		Register[stream.Metered]("stream.metered"),
 		Register[stream.PromptUpdated]("stream.prompt_updated"),
 		Register[stream.PartRecorded]("stream.part_recorded"),
-		Register[stream.RecordingBroke]("stream.recording_failed").ReadFirst(),
-		Register[stream.RecordingDeleted]("stream.recording_deleted").ReadFirst(),
+		Register[stream.RecordingBroke]("stream.recording_failed"),
+		Register[stream.RecordingDeleted]("stream.recording_deleted"),
 		Register[stream.Ended]("stream.ended"),
 
 		Register[webhook.Created]("webhook.created", unchanged),

@@ -183,11 +183,14 @@ func streamFlow(t *testing.T, w *world) {
 		stream.Meter{Node: "a", ClockMillis: 40_000, ResultFrames: 3},
 		stream.RecordPart{Node: "a", Part: stream.Part{Number: 1, Key: "part", SizeBytes: 1, Frames: 1, DurationMillis: 1}},
 		stream.Pause{Node: "a", ClockMillis: 40_000},
+		stream.FailRecording{Node: "a", Failure: stream.RecordingFailure{Code: "upstream_error", Message: "No disk."}},
 	} {
 		w.change(run, c)
 	}
 	_, err = w.ask(run, "Is there a cat?")
 	require.NoError(t, err)
 	_, err = w.EndStream(t.Context(), caller, st.ID)
+	require.NoError(t, err)
+	_, err = w.DeleteRecording(t.Context(), caller, st.ID)
 	require.NoError(t, err)
 }

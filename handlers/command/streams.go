@@ -185,3 +185,20 @@ func (s *Service) EndStream(ctx context.Context, caller Caller, streamID string)
 	})
 	return st, err
 }
+
+// DeleteRecording deletes the recording of a stream that has ended. Its files are removed soon after. A stream whose
+// recording is gone is returned unchanged. Errors: resource_not_found, also for a stream without `recording`;
+// resource_conflict while the stream is active.
+func (s *Service) DeleteRecording(ctx context.Context, caller Caller, streamID string) (st stream.State, err error) {
+	err = s.Pipeline.do(ctx, caller.intent(streams.Stream(streamID)), func(ss *session) error {
+		if st, err = streams.get(ss, streamID); err != nil {
+			return err
+		}
+		if !st.Exists() || st.AccountID != caller.AccountID || st.Livemode != caller.Livemode {
+			return fault.NotFound("id", streamID)
+		}
+		st, err = streams.record(ss, streamID, stream.DeleteRecording{})
+		return err
+	})
+	return st, err
+}

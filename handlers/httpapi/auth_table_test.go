@@ -254,7 +254,7 @@ func (w *table) request(op described, h *holder) (path, contentType, body, video
 		id, contentType, body = w.stream(h), "application/sdp", "v=0"
 	case "updateWHIPSession":
 		id, contentType, body = w.stream(h), "application/trickle-ice-sdpfrag", "a=end-of-candidates"
-	case "getStream", "endStream", "getStreamRecording", "signalStream", "streamResults", "deleteWHIPSession":
+	case "getStream", "endStream", "getStreamRecording", "deleteStreamRecording", "signalStream", "streamResults", "deleteWHIPSession":
 		id = w.stream(h)
 	case "parsePrompt":
 		body = `{"prompt": "Is there a ball?"}`

@@ -20,6 +20,9 @@ func (s *server) renderStream(ctx context.Context, st resources.Stream) api.Stre
 	}
 	if st.RecordingStatus != "" {
 		out.Recording = &api.Recording{Status: api.RecordingStatus(st.RecordingStatus)}
+		if f := st.RecordingFailure; f != nil {
+			out.Recording.Error = &api.RecordingError{Code: f.Code, Message: f.Message}
+		}
 	}
 	if st.Status != stream.EndedStatus {
 		out.Signaling = &api.Signaling{Url: s.socketURL("/v1/streams/" + st.ID + "/signal"), ExpiresAt: stamp(s.joinableUntil(st.State))}

@@ -144,10 +144,12 @@ func (s *server) GetStreamRecording(ctx context.Context, r api.GetStreamRecordin
 		return nil, fault.New(fault.ResourceNotFound, "The stream was created without `recording`.").WithParam("id")
 	case st.Status != stream.EndedStatus:
 		return nil, fault.New(fault.ResourceConflict, "The stream is active. Its recording is available when it has ended.")
+	case st.RecordingStatus == stream.RecordingFailed && st.RecordingFailure != nil:
+		return nil, fault.Newf(fault.ResourceConflict, "The recording failed. %s", st.RecordingFailure.Message)
 	case st.RecordingStatus == stream.RecordingFailed:
 		return nil, fault.New(fault.ResourceConflict, "The recording failed.")
 	case st.RecordingStatus != stream.RecordingAvailable:
-		return nil, fault.New(fault.ResourceConflict, "No video arrived, so nothing was recorded.")
+		return nil, fault.New(fault.ResourceConflict, "Nothing is stored: no video arrived, or the recording was deleted.")
 	}
 	found, err := s.Live.Recording(ctx, st.State)
 	if err != nil {
@@ -166,6 +168,15 @@ func (s *server) GetStreamRecording(ctx context.Context, r api.GetStreamRecordin
 		out.FrameRate = new(float64(found.Frames) * 1000 / float64(found.DurationMillis))
 	}
 	return api.GetStreamRecording200JSONResponse(out), err
+}
+
+// DeleteStreamRecording answers DELETE /v1/streams/{id}/recording.
+func (s *server) DeleteStreamRecording(ctx context.Context, r api.DeleteStreamRecordingRequestObject) (api.DeleteStreamRecordingResponseObject, error) {
+	if !id.Valid(id.Stream, r.Id) {
+		return nil, fault.NotFound("id", r.Id)
+	}
+	st, err := s.Service.DeleteRecording(ctx, edge.ExchangeOf(ctx).Caller, r.Id)
+	return api.DeleteStreamRecording200JSONResponse{Object: api.DeletedStreamRecordingObjectStreamRecording, StreamId: st.ID, Deleted: true}, err
 }
 
 // liveResponse is a response that the live part of streams writes.

@@ -181,7 +181,9 @@ func TestLiveStreamIsShownWithItsResults(t *testing.T) {
 	live := c.do(http.MethodGet, "/v1/streams/"+st.ID, "")
 	require.Equal(t, "live", live.at("status"))
 	require.Equal(t, "recording", live.at("recording.status"))
-	w.refused(c.do(http.MethodGet, "/v1/streams/"+st.ID+"/recording", ""), http.StatusConflict, fault.ResourceConflict, "")
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		w.refused(c.do(method, "/v1/streams/"+st.ID+"/recording", ""), http.StatusConflict, fault.ResourceConflict, "")
+	}
 	w.advance(3 * time.Second)
 	result := stream.Result{
 		AtS: 1.5, Answer: "yes", Confidence: 0.9, DetectedCount: new(2),
@@ -202,7 +204,43 @@ func TestLiveStreamIsShownWithItsResults(t *testing.T) {
 	recording := c.do(http.MethodGet, "/v1/streams/"+st.ID+"/recording", "")
 	require.Equal(t, http.StatusOK, recording.StatusCode, string(recording.raw))
 	require.Equal(t, 25.0, recording.at("frame_rate"))
+	for range 2 { // a repeated deletion succeeds
+		deleted := c.do(http.MethodDelete, "/v1/streams/"+st.ID+"/recording", "")
+		require.Equal(t, http.StatusOK, deleted.StatusCode, string(deleted.raw))
+		require.JSONEq(t, `{"object": "stream_recording", "stream_id": "`+st.ID+`", "deleted": true}`, string(deleted.raw))
+		require.Equal(t, "none", c.do(http.MethodGet, "/v1/streams/"+st.ID, "").at("recording.status"))
+		w.refused(c.do(http.MethodGet, "/v1/streams/"+st.ID+"/recording", ""), http.StatusConflict, fault.ResourceConflict, "")
+	}
 	require.Equal(t, "stream_debit", c.do(http.MethodGet, "/v1/credits", "").at("transactions.0.kind"))
+}
+
+// TestAFailedRecordingIsShown: also while the stream is live.
+func TestAFailedRecordingIsShown(t *testing.T) {
+	t.Parallel()
+	w := open(t, withSlots(1))
+	c := w.customer(100)
+	id := c.do(http.MethodPost, "/v1/streams", `{"prompt": "Is there a dog?", "recording": true}`).at("id").(string)
+	st, err := resources.NewReader(w.pool).StreamByID(t.Context(), id)
+	require.NoError(t, err)
+	for _, command := range []stream.Command{
+		stream.Offer{Node: "here"}, stream.GoLive{Node: "here"},
+		stream.RecordPart{Node: "here", Part: stream.Part{Number: 1, Key: "k", SizeBytes: 5000, Frames: 50, DurationMillis: 2000}},
+		stream.FailRecording{Node: "here", Failure: stream.RecordingFailure{Code: "upstream_error", Message: "No disk."}},
+		stream.End{Node: "here"},
+	} {
+		st, _, err = w.service.ChangeStream(t.Context(), runOf(st), command)
+		require.NoError(t, err)
+		if st.RecordingStatus != stream.RecordingFailed {
+			continue
+		}
+		got := c.do(http.MethodGet, "/v1/streams/"+id, "")
+		require.Equal(t, map[string]any{"status": "failed", "error": map[string]any{"code": "upstream_error", "message": "No disk."}}, got.at("recording"))
+		w.refused(c.do(http.MethodGet, "/v1/streams/"+id+"/recording", ""), http.StatusConflict, fault.ResourceConflict, "")
+	}
+	require.Equal(t, stream.Completed, st.Reason)
+	held, _, err := resources.NewReader(w.pool).HeldBytes(t.Context(), st.AccountID)
+	require.NoError(t, err)
+	require.Zero(t, held, "its parts are removed")
 }
 
 func TestBadStreamRequests(t *testing.T) {
@@ -265,7 +303,7 @@ func TestStreamClientsAreAuthorized(t *testing.T) {
 	w.refused(w.do(http.MethodPost, path+"/whip", "{}", "Authorization", "Bearer "+signal), 415, fault.UnsupportedMediaType, "")
 	require.Equal(t, "events "+id+" ", string(w.do(http.MethodGet, path+"/events", "", "Authorization", "Bearer "+signal).raw))
 	w.refused(w.do(http.MethodPost, path+"/end", "", "Authorization", "Bearer "+signal), 403, fault.InsufficientScope, "")
-	for _, method := range []string{"GET /signal", "GET /events", "DELETE /whip", "GET /recording", "POST /end", "GET "} {
+	for _, method := range []string{"GET /signal", "GET /events", "DELETE /whip", "GET /recording", "DELETE /recording", "POST /end", "GET "} {
 		verb, rest, _ := strings.Cut(method, " ")
 		if rest != "/signal" {
 			w.refused(other.do(verb, path+rest, ""), 404, fault.ResourceNotFound, "id")

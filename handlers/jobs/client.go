@@ -20,13 +20,14 @@ import (
 // Drawings take the cores for minutes and run one at a time. Narratives do not wait for
 // them.
 const (
-	queueAnalyses   = "analyses"
-	queueVideos     = "videos"
-	queueRemovals   = "removals"
-	queueDrawings   = "drawings"
-	queueNarratives = "narratives"
-	queueMail       = "mail"
-	queueRecordings = "recordings"
+	queueAnalyses          = "analyses"
+	queueVideos            = "videos"
+	queueRemovals          = "removals"
+	queueDrawings          = "drawings"
+	queueNarratives        = "narratives"
+	queueMail              = "mail"
+	queueRecordings        = "recordings"
+	queueRecordingRemovals = "recording_removals"
 )
 
 // lastPriority is the lowest priority in River.
@@ -142,6 +143,7 @@ func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
 		return err
 	})
 	addWorker(workers, lease, c.runs, recordingTimeout, o.finish)
+	addWorker(workers, lease, c.runs, removeTimeout, o.remove)
 	config := &river.Config{
 		ID:                lease.Incarnation(),
 		Logger:            o.Log,
@@ -197,6 +199,7 @@ func queues(o Options) map[string]river.QueueConfig {
 	}
 	if o.Recordings != nil {
 		all[queueRecordings] = river.QueueConfig{MaxWorkers: 1}
+		all[queueRecordingRemovals] = river.QueueConfig{MaxWorkers: 1}
 	}
 	if o.Notifier != nil {
 		all[queueMail] = river.QueueConfig{MaxWorkers: 2}

@@ -24,6 +24,8 @@ type Jobs interface {
 	RemoveVideo(ctx context.Context, removal command.Removal) error
 	// FinishRecording makes the files of the recording of a live stream.
 	FinishRecording(ctx context.Context, streamID string) error
+	// RemoveRecording deletes the stored objects of a recording that failed, or was deleted.
+	RemoveRecording(ctx context.Context, streamID string) error
 	// Notify sends an email about a webhook endpoint.
 	Notify(ctx context.Context, notice command.Notice) error
 }
@@ -62,10 +64,15 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 			AccountID: e.AccountID, EndpointID: e.EndpointID, Position: recorded.Position, At: e.At, Disabled: true,
 		})
 	case stream.Ended:
-		if e.Recording != stream.RecordingAvailable {
-			return nil
+		switch e.Recording {
+		case stream.RecordingAvailable:
+			return r.Jobs.FinishRecording(ctx, e.StreamID)
+		case stream.RecordingFailed, stream.RecordingNone: // parts may be stored that the log does not have
+			return r.Jobs.RemoveRecording(ctx, e.StreamID)
 		}
-		return r.Jobs.FinishRecording(ctx, e.StreamID)
+		return nil
+	case stream.RecordingDeleted:
+		return r.Jobs.RemoveRecording(ctx, e.StreamID)
 	case video.Deleted:
 		// A video that was never ready may have an upload too.
 		return r.Jobs.RemoveVideo(ctx, command.Removal{

@@ -22,12 +22,13 @@ func (r *Reader) AnalysesSince(ctx context.Context, accountID string, since time
 }
 
 // HeldBytes returns the bytes that the videos of an account use or may use, in both modes, and those of its recordings.
-// A recording is stored as two files.
+// A recording is stored as two files. One that failed or was deleted does not count: its objects are removed.
 // unsized is the number of videos whose size is not known yet.
 func (r *Reader) HeldBytes(ctx context.Context, accountID string) (bytes, unsized int64, err error) {
 	err = r.pool.QueryRow(ctx, `
 		select coalesce(sum(held_bytes), 0) + (
-			select coalesce(sum(2 * coalesce((doc -> 'recorded' ->> 'size_bytes')::bigint, 0)), 0) from live_streams where account_id = $1),
+			select coalesce(sum(2 * coalesce((doc -> 'recorded' ->> 'size_bytes')::bigint, 0)), 0) from live_streams
+			where account_id = $1 and doc ->> 'recording_status' in ('recording', 'available')),
 			count(*) filter (where unsized) from videos
 		where account_id = $1 and (held_bytes > 0 or unsized)`, accountID).Scan(&bytes, &unsized)
 	if err != nil {

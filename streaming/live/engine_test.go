@@ -182,23 +182,31 @@ func TestTheNarrativeOption(t *testing.T) {
 
 // tape is a recorder that stores a part of every ten pictures.
 type tape struct {
-	stored func(stream.Part)
+	report live.Recording
 	n      int
 	parts  int
 	broken error
+	// breaks and fills are the pictures at which the recorder fails, and at which it has no more room.
+	breaks, fills int
 }
 
 func (r *tape) Push(assemble.Picture) {
-	if r.n++; r.n%10 == 0 {
+	switch r.n++; r.n {
+	case r.breaks:
+		r.report.Failed(errors.New("disk"))
+	case r.fills:
+		r.report.Full(fault.New(fault.QuotaExceeded, "No room."))
+	}
+	if r.n%10 == 0 {
 		r.parts++
-		r.stored(stream.Part{Number: r.parts, Key: "k", SizeBytes: 1, Frames: 10, DurationMillis: 1000})
+		r.report.Stored(stream.Part{Number: r.parts, Key: "k", SizeBytes: 1, Frames: 10, DurationMillis: 1000})
 	}
 }
 
 func (r *tape) Close(context.Context) error {
 	if r.n%10 > 0 {
 		r.parts++
-		r.stored(stream.Part{Number: r.parts, Key: "k", SizeBytes: 1, Frames: int64(r.n % 10)})
+		r.report.Stored(stream.Part{Number: r.parts, Key: "k", SizeBytes: 1, Frames: int64(r.n % 10)})
 	}
 	return r.broken
 }
@@ -209,14 +217,30 @@ func TestRecording(t *testing.T) {
 	c.Recording = true
 	for name, tt := range map[string]struct {
 		broken, opening error
+		breaks, fills   int
 		play            time.Duration
 		end             stream.RecordingStatus
 		frames          int64
+		failure         *stream.RecordingFailure
+		notice          []message.Error
 	}{
-		"available":       {play: 2500 * time.Millisecond, end: stream.RecordingAvailable, frames: 25},
-		"broken":          {play: 2500 * time.Millisecond, end: stream.RecordingFailed, frames: 25, broken: errors.New("disk")},
-		"no media":        {end: stream.RecordingNone},
-		"cannot be begun": {end: stream.RecordingNone, opening: errors.New("no store")},
+		"available": {play: 2500 * time.Millisecond, end: stream.RecordingAvailable, frames: 25},
+		"broken":    {play: 2500 * time.Millisecond, end: stream.RecordingFailed, frames: 25, broken: errors.New("disk")},
+		"no media":  {end: stream.RecordingNone},
+		"broken while live": {
+			play: 2500 * time.Millisecond, breaks: 12, end: stream.RecordingFailed, frames: 10,
+			failure: &stream.RecordingFailure{Code: "upstream_error", Message: "The recording could not be stored."},
+			notice:  []message.Error{{Code: fault.UpstreamError, Message: "The recording failed, and the stream goes on. The recording could not be stored."}},
+		},
+		"full": {
+			play: 2500 * time.Millisecond, fills: 12, end: stream.RecordingAvailable, frames: 25,
+			notice: []message.Error{{Code: fault.QuotaExceeded, Message: "The recording ends here, and the stream goes on. No room."}},
+		},
+		"cannot be begun": {
+			play: 2500 * time.Millisecond, end: stream.RecordingFailed, opening: fault.New(fault.QuotaExceeded, "No room."),
+			failure: &stream.RecordingFailure{Code: "quota_exceeded", Message: "No room."},
+			notice:  []message.Error{{Code: fault.QuotaExceeded, Message: "The recording failed, and the stream goes on. No room."}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -224,26 +248,25 @@ func TestRecording(t *testing.T) {
 				w := &world{T: t, log: newLedger(t, c, 1000), wire: &wire{}, model: &model{}}
 				host := live.NewHost(live.Options{
 					Peers: w.wire, Engine: w.model, Log: w.log, Windows: windows,
-					Record: func(st stream.State, stored func(stream.Part)) (live.Recorder, error) {
+					Record: func(st stream.State, report live.Recording) (live.Recorder, error) {
 						require.Equal(t, "st_1", st.ID)
-						return &tape{stored: stored, broken: tt.broken}, tt.opening
+						return &tape{report: report, broken: tt.broken, breaks: tt.breaks, fills: tt.fills}, tt.opening
 					},
 				})
 				host.SampleWith(newSamples)
 				var err error
 				w.session, err = host.Open(w.log.state)
 				require.NoError(t, err)
-				if tt.opening != nil {
-					w.wait(time.Second)
-					require.Equal(t, stream.Failed, w.log.state.Reason)
-					return
-				}
+				w.reader = read(w.session.Subscribe(0))
 				w.connect()
 				require.True(t, w.wire.session.H264Only)
 				w.show("dog", tt.play)
 				w.end()
 				require.Equal(t, tt.end, w.log.state.RecordingStatus)
 				require.Equal(t, tt.frames, w.log.state.Recorded.Frames)
+				require.Equal(t, tt.failure, w.log.state.RecordingFailure)
+				require.Equal(t, tt.notice, of[message.Error](w.reader))
+				require.Equal(t, stream.Completed, w.log.state.Reason)
 				require.NoError(t, host.Close(t.Context()))
 			})
 		})
@@ -292,7 +315,7 @@ func TestTheLogStaysAway(t *testing.T) {
 		w := &world{T: t, log: newLedger(t, c, 1000), wire: &wire{}, model: &model{}}
 		host := live.NewHost(live.Options{
 			Peers: w.wire, Engine: w.model, Log: w.log, Windows: windows,
-			Record: func(stream.State, func(stream.Part)) (live.Recorder, error) { return stuck{}, nil },
+			Record: func(stream.State, live.Recording) (live.Recorder, error) { return stuck{}, nil },
 		})
 		host.SampleWith(newSamples)
 		var err error

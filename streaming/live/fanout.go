@@ -26,6 +26,7 @@ type fanout struct {
 	subscribers map[*Subscription]bool
 	results     []message.Result // the latest ones
 	live        *message.Live
+	notice      *message.Error // about the recording; each new subscriber gets it
 	end         *message.ServerEnd
 	closed      bool // nothing follows
 }
@@ -55,6 +56,14 @@ func (f *fanout) send(m message.Server) {
 	}
 }
 
+// keep sends a notice, now and to each subscriber that follows.
+func (f *fanout) keep(m message.Error) {
+	f.mu.Lock()
+	f.notice = &m
+	f.mu.Unlock()
+	f.send(m)
+}
+
 // subscribe returns a subscription that begins with what its reader missed.
 func (f *fanout) subscribe(after int64) *Subscription {
 	s := &Subscription{fanout: f, fresh: make(chan struct{}, 1)}
@@ -62,6 +71,9 @@ func (f *fanout) subscribe(after int64) *Subscription {
 	defer f.mu.Unlock()
 	if f.live != nil {
 		s.put(*f.live)
+	}
+	if f.notice != nil {
+		s.put(*f.notice)
 	}
 	for _, r := range f.results {
 		if after >= 0 && r.Seq > after {

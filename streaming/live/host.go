@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"vqa/domain/answer"
+	"vqa/domain/fault"
 	"vqa/domain/query"
 	"vqa/domain/stream"
 	"vqa/streaming/assemble"
@@ -74,6 +75,16 @@ type Recorder interface {
 	Close(ctx context.Context) error
 }
 
+// Recording has the functions that a Recorder calls. They do not block.
+type Recording struct {
+	// Stored is called with each stored part, in order.
+	Stored func(part stream.Part)
+	// Failed is called at most once, when the capture broke. Nothing is recorded afterwards.
+	Failed func(err error)
+	// Full is called at most once, when the recording ends although the stream goes on, with the reason.
+	Full func(f *fault.Fault)
+}
+
 // Options of a Host. Peers, FFmpeg, Engine, Log, Compile and Canned are required.
 type Options struct {
 	Peers  Peers
@@ -88,9 +99,9 @@ type Options struct {
 	// Canned returns the result of a stream of test mode. The same query has the same result. AtS is set
 	// by the session.
 	Canned func(q query.Query) stream.Result
-	// Record opens the recorder of a stream that asks for a recording. It may be nil when there are none.
-	// The recorder calls stored with each stored part, in order; stored does not block.
-	Record func(s stream.State, stored func(stream.Part)) (Recorder, error)
+	// Record opens the recorder of a stream that asks for a recording. It may be nil when there are none. An error
+	// fails the recording, and the stream goes on.
+	Record func(s stream.State, report Recording) (Recorder, error)
 	// Windows are the times that a stream waits for its client.
 	Windows stream.Windows
 	// Grace is the time that a live client that vanished has to come back. The default is 20 s.

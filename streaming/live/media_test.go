@@ -246,8 +246,8 @@ func newStageWith(t testing.TB, c stream.Create, engine live.Engine, camera *cam
 			return query.Compile(prompt), stream.ParseHeuristic, nil
 		},
 		Canned: func(query.Query) stream.Result { return stream.Result{Answer: "yes", Confidence: .9} },
-		Record: func(_ stream.State, stored func(stream.Part)) (live.Recorder, error) {
-			return record.New(record.Options{Folder: "st_1", Store: g.parts, Stored: func(p stream.Part) { g.parts.add(p); stored(p) }}), nil
+		Record: func(_ stream.State, report live.Recording) (live.Recorder, error) {
+			return record.New(record.Options{Folder: "st_1", Store: g.parts, Stored: func(p stream.Part) { g.parts.add(p); report.Stored(p) }}), nil
 		},
 	})
 	t.Cleanup(func() { require.NoError(t, g.host.Close(context.Background())) })

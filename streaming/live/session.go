@@ -73,16 +73,9 @@ func newSession(h *Host, st stream.State) *Session {
 	} else {
 		s.canned = newPace()
 	}
-	if !st.Recording || h.options.Record == nil {
-		return s
+	if st.Recording && h.options.Record != nil && st.RecordingStatus != stream.RecordingFailed {
+		s.record(st)
 	}
-	r, err := h.options.Record(st, func(p stream.Part) { s.clerk.push(stream.RecordPart{Node: s.node, Part: p}) })
-	if err != nil {
-		s.want(ending{reason: stream.Failed, detail: "The service cannot record the stream."})
-		h.options.Logger.Error("the recorder of a live stream cannot be opened", "stream_id", s.id, "error", err)
-		return s
-	}
-	s.recorder = r
 	return s
 }
 

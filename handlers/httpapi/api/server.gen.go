@@ -443,6 +443,21 @@ func (e DeletedApiKeyObject) Valid() bool {
 	}
 }
 
+// Defines values for DeletedStreamRecordingObject.
+const (
+	DeletedStreamRecordingObjectStreamRecording DeletedStreamRecordingObject = "stream_recording"
+)
+
+// Valid indicates whether the value is a known member of the DeletedStreamRecordingObject enum.
+func (e DeletedStreamRecordingObject) Valid() bool {
+	switch e {
+	case DeletedStreamRecordingObjectStreamRecording:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeletedVideoObject.
 const (
 	DeletedVideoObjectVideo DeletedVideoObject = "video"
@@ -2241,6 +2256,18 @@ type DeletedApiKey struct {
 // DeletedApiKeyObject defines model for DeletedApiKey.Object.
 type DeletedApiKeyObject string
 
+// DeletedStreamRecording defines model for DeletedStreamRecording.
+type DeletedStreamRecording struct {
+	Object DeletedStreamRecordingObject `json:"object"`
+
+	// Deleted Always true.
+	Deleted  bool     `json:"deleted"`
+	StreamId StreamId `json:"stream_id"`
+}
+
+// DeletedStreamRecordingObject defines model for DeletedStreamRecording.Object.
+type DeletedStreamRecordingObject string
+
 // DeletedVideo defines model for DeletedVideo.
 type DeletedVideo struct {
 	Id     VideoId            `json:"id"`
@@ -2708,11 +2735,21 @@ type ReceiptModel struct {
 
 // Recording defines model for Recording.
 type Recording struct {
+	// Error Why the recording failed, if it is known.
+	Error  *RecordingError `json:"error"`
 	Status RecordingStatus `json:"status"`
 }
 
 // RecordingStatus defines model for Recording.Status.
 type RecordingStatus string
+
+// RecordingError defines model for RecordingError.
+type RecordingError struct {
+	Message string `json:"message"`
+
+	// Code A code of `GET /v1/errors`.
+	Code string `json:"code"`
+}
 
 // RedeliverRequest defines model for RedeliverRequest.
 type RedeliverRequest struct {
@@ -4315,6 +4352,9 @@ type ServerInterface interface {
 	// StreamResults Read the messages of a live stream
 	// (GET /v1/streams/{id}/events)
 	StreamResults(w http.ResponseWriter, r *http.Request, id StreamIdPath, params StreamResultsParams)
+	// DeleteStreamRecording Delete the recording of a live stream
+	// (DELETE /v1/streams/{id}/recording)
+	DeleteStreamRecording(w http.ResponseWriter, r *http.Request, id StreamIdPath)
 	// GetStreamRecording Get the recording of a live stream
 	// (GET /v1/streams/{id}/recording)
 	GetStreamRecording(w http.ResponseWriter, r *http.Request, id StreamIdPath)
@@ -4714,6 +4754,12 @@ func (_ Unimplemented) EndStream(w http.ResponseWriter, r *http.Request, id Stre
 // StreamResults Read the messages of a live stream
 // (GET /v1/streams/{id}/events)
 func (_ Unimplemented) StreamResults(w http.ResponseWriter, r *http.Request, id StreamIdPath, params StreamResultsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// DeleteStreamRecording Delete the recording of a live stream
+// (DELETE /v1/streams/{id}/recording)
+func (_ Unimplemented) DeleteStreamRecording(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -6656,6 +6702,32 @@ func (siw *ServerInterfaceWrapper) StreamResults(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// DeleteStreamRecording operation middleware
+func (siw *ServerInterfaceWrapper) DeleteStreamRecording(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id StreamIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteStreamRecording(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetStreamRecording operation middleware
 func (siw *ServerInterfaceWrapper) GetStreamRecording(w http.ResponseWriter, r *http.Request) {
 
@@ -8032,6 +8104,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/streams/{id}/events", wrapper.StreamResults)
+	})
+	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/v1/streams/{id}/recording", wrapper.DeleteStreamRecording)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/streams/{id}/recording", wrapper.GetStreamRecording)
@@ -13918,6 +13993,154 @@ func (response StreamResults503JSONResponse) VisitStreamResultsResponse(w http.R
 	return err
 }
 
+type DeleteStreamRecordingRequestObject struct {
+	Id StreamIdPath `json:"id"`
+}
+
+type DeleteStreamRecordingResponseObject interface {
+	VisitDeleteStreamRecordingResponse(w http.ResponseWriter) error
+}
+
+type DeleteStreamRecording200JSONResponse DeletedStreamRecording
+
+func (response DeleteStreamRecording200JSONResponse) VisitDeleteStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteStreamRecording400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteStreamRecording400JSONResponse) VisitDeleteStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteStreamRecording401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response DeleteStreamRecording401JSONResponse) VisitDeleteStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteStreamRecording403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response DeleteStreamRecording403JSONResponse) VisitDeleteStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteStreamRecording404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DeleteStreamRecording404JSONResponse) VisitDeleteStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteStreamRecording409JSONResponse struct{ ConflictJSONResponse }
+
+func (response DeleteStreamRecording409JSONResponse) VisitDeleteStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteStreamRecording429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response DeleteStreamRecording429JSONResponse) VisitDeleteStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteStreamRecording500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response DeleteStreamRecording500JSONResponse) VisitDeleteStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteStreamRecording502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response DeleteStreamRecording502JSONResponse) VisitDeleteStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteStreamRecording503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response DeleteStreamRecording503JSONResponse) VisitDeleteStreamRecordingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetStreamRecordingRequestObject struct {
 	Id StreamIdPath `json:"id"`
 }
@@ -18092,6 +18315,9 @@ type StrictServerInterface interface {
 	// StreamResults Read the messages of a live stream
 	// (GET /v1/streams/{id}/events)
 	StreamResults(ctx context.Context, request StreamResultsRequestObject) (StreamResultsResponseObject, error)
+	// DeleteStreamRecording Delete the recording of a live stream
+	// (DELETE /v1/streams/{id}/recording)
+	DeleteStreamRecording(ctx context.Context, request DeleteStreamRecordingRequestObject) (DeleteStreamRecordingResponseObject, error)
 	// GetStreamRecording Get the recording of a live stream
 	// (GET /v1/streams/{id}/recording)
 	GetStreamRecording(ctx context.Context, request GetStreamRecordingRequestObject) (GetStreamRecordingResponseObject, error)
@@ -19599,6 +19825,32 @@ func (sh *strictHandler) StreamResults(w http.ResponseWriter, r *http.Request, i
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(StreamResultsResponseObject); ok {
 		if err := validResponse.VisitStreamResultsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteStreamRecording operation middleware
+func (sh *strictHandler) DeleteStreamRecording(w http.ResponseWriter, r *http.Request, id StreamIdPath) {
+	var request DeleteStreamRecordingRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteStreamRecording(ctx, request.(DeleteStreamRecordingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteStreamRecording")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteStreamRecordingResponseObject); ok {
+		if err := validResponse.VisitDeleteStreamRecordingResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

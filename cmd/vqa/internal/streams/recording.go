@@ -43,25 +43,26 @@ type Limits interface {
 	RecordingLimit(ctx context.Context, accountID string) (bytes int64, bounded bool, err error)
 }
 
-// Open returns the recorder of a stream.
-func (r Recordings) Open(st stream.State, stored func(stream.Part)) (live.Recorder, error) {
+// Open returns the recorder of a stream. Error: quota_exceeded.
+func (r Recordings) Open(st stream.State, report live.Recording) (live.Recorder, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	limit, bounded, err := r.Limits.RecordingLimit(ctx, st.AccountID)
 	if err != nil {
 		return nil, err
 	}
-	recorder := record.New(record.Options{Folder: folder(st.ID), Store: r.Objects, Stored: stored, Now: r.Now})
+	recorder := record.New(record.Options{Folder: folder(st.ID), Store: r.Objects, Stored: report.Stored, Failed: report.Failed, Now: r.Now})
 	if !bounded {
 		return recorder, nil
 	}
-	return &boundedRecorder{recorder, limit}, nil
+	return &boundedRecorder{recorder, limit, report.Full}, nil
 }
 
 // boundedRecorder ends a recording at the quota of the account. It is for one goroutine.
 type boundedRecorder struct {
 	live.Recorder
 	left int64
+	full func(*fault.Fault)
 }
 
 // Push implements live.Recorder.
@@ -71,21 +72,51 @@ func (b *boundedRecorder) Push(p assemble.Picture) {
 		b.Recorder.Push(p)
 		return
 	}
+	if b.left >= 0 {
+		b.full(fault.New(fault.QuotaExceeded, "The account has no more room for recordings. Delete videos or recordings to free space."))
+	}
 	b.left = -1 // a later, smaller picture must not follow a gap
 }
 
-// Finish implements jobs.Recordings.
+// Finish implements jobs.Recordings. A recording that is deleted meanwhile leaves no files.
 func (r Recordings) Finish(ctx context.Context, streamID string) error {
-	recorded, err := r.History.LoadAll(ctx, fold.Stream.Stream(streamID))
-	if err != nil {
+	parts, deleted, err := r.parts(ctx, streamID)
+	if err == nil && !deleted {
+		if err := r.finish(ctx, streamID, parts); err != nil {
+			return err
+		}
+		_, deleted, err = r.parts(ctx, streamID)
+	}
+	if err != nil || !deleted {
 		return err
 	}
-	var parts []stream.Part
+	return r.Remove(ctx, streamID)
+}
+
+// Remove implements jobs.Recordings.
+func (r Recordings) Remove(ctx context.Context, streamID string) error {
+	return r.Objects.DeleteRecording(ctx, streamID)
+}
+
+// parts returns the parts that the log has, and whether the recording was deleted.
+func (r Recordings) parts(ctx context.Context, streamID string) (parts []stream.Part, deleted bool, err error) {
+	recorded, err := r.History.LoadAll(ctx, fold.Stream.Stream(streamID))
+	if err != nil {
+		return nil, false, err
+	}
 	for _, e := range recorded {
-		if p, ok := e.Event.(stream.PartRecorded); ok {
-			parts = append(parts, p.Part)
+		switch e := e.Event.(type) {
+		case stream.PartRecorded:
+			parts = append(parts, e.Part)
+		case stream.RecordingDeleted:
+			deleted = true
 		}
 	}
+	return parts, deleted, nil
+}
+
+// finish makes the files of the parts.
+func (r Recordings) finish(ctx context.Context, streamID string, parts []stream.Part) error {
 	temp, err := scratch.New()
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/fault"
 	"vqa/streaming/assemble"
 )
 
@@ -19,9 +20,14 @@ func (*tape) Close(context.Context) error { return nil }
 func TestARecordingEndsAtItsQuota(t *testing.T) {
 	t.Parallel()
 	kept := &tape{}
-	b := &boundedRecorder{kept, 10}
+	told := 0
+	b := &boundedRecorder{kept, 10, func(f *fault.Fault) {
+		require.Equal(t, fault.QuotaExceeded, f.Code)
+		told++
+	}}
 	for _, size := range []int{4, 6, 1, 0} {
 		b.Push(assemble.Picture{Data: make([]byte, size)})
 	}
 	require.Equal(t, []int{4, 6}, kept.got)
+	require.Equal(t, 1, told)
 }

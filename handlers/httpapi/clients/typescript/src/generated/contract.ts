@@ -1175,7 +1175,13 @@ export interface paths {
         get: operations["getStreamRecording"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete the recording of a live stream
+         * @description Deletes the files, and with them their signed URLs. The recording becomes `none`, and its bytes count no longer toward the
+         *     storage quota. A repeated deletion succeeds. 404 if the stream was created without `recording`, 409 `resource_conflict`
+         *     while the stream is active.
+         */
+        delete: operations["deleteStreamRecording"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2797,6 +2803,20 @@ export interface components {
         Recording: {
             /** @enum {string} */
             status: "recording" | "available" | "failed" | "none";
+            /** @description Why the recording failed, if it is known. */
+            error: components["schemas"]["RecordingError"] | null;
+        };
+        RecordingError: {
+            /** @description A code of `GET /v1/errors`. */
+            code: string;
+            message: string;
+        };
+        DeletedStreamRecording: {
+            /** @enum {string} */
+            object: "stream_recording";
+            stream_id: components["schemas"]["StreamId"];
+            /** @description Always true. */
+            deleted: boolean;
         };
         StreamUsage: {
             /**
@@ -7383,6 +7403,62 @@ export interface operations {
                     "application/json": components["schemas"]["StreamRecording"];
                 };
             };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteStreamRecording: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a live stream. A malformed id reads as unknown.
+                 * @example st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E
+                 */
+                id: components["parameters"]["StreamIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The recording was deleted. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedStreamRecording"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
