@@ -30,6 +30,7 @@ type meter struct {
 	engine    *prometheus.HistogramVec
 	dispatch  prometheus.Histogram
 	attempts  *prometheus.CounterVec
+	streams   *streamMeter
 }
 
 // Buckets of the histograms, in seconds. A request waits up to 120 s with "Prefer: wait", a queued
@@ -68,6 +69,7 @@ func newMeter() *meter {
 	for _, outcome := range webhook.AttemptOutcomes() {
 		m.attempts.WithLabelValues(string(outcome))
 	}
+	m.streams = newStreamMeter(m.registry)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests, m.refusals, m.latency, m.analyses, m.billed, m.queueWait, m.engine, m.dispatch, m.attempts)
 	return m
@@ -92,6 +94,7 @@ func (m *meter) answered(a edge.Answered) {
 // once.
 func (m *meter) recorded(events []eventstore.Recorded) {
 	for _, r := range events {
+		m.streams.recorded(r.Event)
 		var usage *analysis.Usage
 		outcome := ""
 		switch e := r.Event.(type) {
@@ -211,6 +214,7 @@ func (s *server) metrics() http.Handler {
 		}
 		return float64(n)
 	})
-	s.meter.registry.MustRegister(s.alarms, createMetrics{s.creates}, webhookMetrics{s.deliveries, s.clock.Now})
+	s.meter.registry.MustRegister(s.alarms, createMetrics{s.creates}, webhookMetrics{s.deliveries, s.clock.Now},
+		streamMetrics{s.streams, s.resources, s.config.StreamSlots})
 	return promhttp.HandlerFor(s.meter.registry, promhttp.HandlerOpts{})
 }

@@ -15,9 +15,12 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/fault"
+	"vqa/domain/stream"
 	"vqa/eventstore"
 	"vqa/gpu"
 	"vqa/handlers/httpapi/edge"
+	"vqa/streaming/assemble"
+	"vqa/streaming/live"
 )
 
 // slowEngine returns an error that the test sets.
@@ -42,6 +45,12 @@ func TestMeter(t *testing.T) {
 		{Event: analysis.Completed{Result: answer.Result{Answer: answer.Yes}}},
 		{Event: analysis.Failed{Usage: &analysis.Usage{}}}, {Event: analysis.Canceled{}}, {Event: analysis.Started{}},
 	})
+	m.recorded([]eventstore.Recorded{
+		{Event: stream.Paused{}}, {Event: stream.Ended{Reason: stream.Completed, Usage: stream.Usage{BilledSeconds: 7}}},
+	})
+	m.streams.timed(live.Timing{Total: 100 * time.Millisecond, First: 500 * time.Millisecond})
+	m.streams.timed(live.Timing{Total: 100 * time.Millisecond})
+	m.streams.received(assemble.Counts{Pictures: 30, Dropped: 2, Lost: 5, Late: 1})
 	m.waited(2 * time.Second)
 	for _, err := range []error{nil, nil, errors.New("away")} {
 		_, got := timedEngine{slowEngine{err: err}, m.engine}.Detect(t.Context(), gpu.Request{})
@@ -58,6 +67,9 @@ func TestMeter(t *testing.T) {
 		`vqa_analyses_total{outcome="yes"} 2`, `vqa_analyses_total{outcome="failed"} 1`, `vqa_analyses_total{outcome="canceled"} 1`,
 		`vqa_billed_seconds_total 12`, `vqa_analysis_queue_wait_seconds_sum 2`,
 		`vqa_creates_limit 8`, `vqa_creates_in_service 0`, `vqa_creates_shed_total{reason="busy"} 0`, `vqa_creates_shed_total{reason="slow"} 0`,
+		`vqa_streams_ended_total{reason="completed"} 1`, `vqa_streams_ended_total{reason="error"} 0`, `vqa_stream_billed_seconds_total 7`,
+		`vqa_stream_gaps_total 1`, `vqa_stream_first_result_seconds_sum 0.5`, `vqa_stream_result_seconds_count 2`,
+		`vqa_stream_pictures_total{outcome="complete"} 30`, `vqa_stream_pictures_total{outcome="dropped"} 2`, `vqa_stream_packets_lost_total 5`,
 		`vqa_engine_request_seconds_count{outcome="ok"} 2`, `vqa_engine_request_seconds_count{outcome="failed"} 1`,
 	} {
 		require.Contains(t, page.Body.String(), line+"\n")

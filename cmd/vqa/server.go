@@ -93,6 +93,9 @@ type server struct {
 
 	// endAnnouncement removes the address of this server from the data folder, or is nil.
 	endAnnouncement func() error
+	// address identifies the client of a request, and passing the requests that other nodes pass on.
+	address func(*http.Request) string
+	passing *edge.Passing
 	// endRequests interrupts the requests that still run.
 	endRequests context.CancelCauseFunc
 	stopWork    context.CancelFunc
@@ -275,8 +278,8 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 		LegacyKeys: legacyKeys, KeyUsed: s.keyUses.Note,
 		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Answered: s.meter.answered, Log: s.log,
 		Reference:      renderer,
-		SandboxAddress: edge.AddressHash(derivedKey(key, "client addresses"), proxies),
-		Uncapped:       uncapped,
+		SandboxAddress: s.address, Passing: s.passing,
+		Uncapped: uncapped,
 		Health: []httpapi.HealthCheck{
 			{Name: "database", Check: (&healthProbe{test: s.writeDatabase}).Check, Code: fault.DBUnavailable},
 			{Name: "objects", Check: (&healthProbe{test: s.objects.Check}).Check},

@@ -10,7 +10,9 @@ import (
 	"vqa/cmd/vqa/internal/streams"
 	"vqa/domain/account"
 	"vqa/domain/stream"
+	"vqa/handlers/httpapi/edge"
 	"vqa/streaming/peer"
+	"vqa/streaming/signal"
 )
 
 // nodeTimeout bounds the connection to another node, and the wait for its answer.
@@ -30,6 +32,12 @@ func (s *server) openStreams(c config, key []byte) error {
 	if err != nil {
 		return err
 	}
+	proxies, err := c.proxies()
+	if err != nil {
+		return err
+	}
+	s.address = edge.AddressHash(derivedKey(key, "client addresses"), proxies)
+	s.passing = edge.NewPassing(signal.PassedOn, derivedKey(key, "requests between nodes"), s.address, s.clock.Now)
 	legacy, err := c.legacyKeys()
 	if err != nil {
 		return err
@@ -43,8 +51,10 @@ func (s *server) openStreams(c config, key []byte) error {
 		FFmpeg: s.ffmpeg, Engine: s.lanes.Streams(), Recordings: s.recordings(), External: options.ICEServers, Calibrations: s.calibrations,
 		Windows: c.streamWindows(), Grace: c.StreamGrace, MaxSession: time.Duration(c.StreamMaxSession) * time.Second,
 		CheckKey: func(k account.Key) error { return cmp.Or(legacy.Check(k, s.clock.Now()), k.Check(s.clock.Now())) },
+		Mark:     s.passing.Mark,
 		Client:   nodeClient(),
-		Now:      s.clock.Now, Log: s.log,
+		Timed:    s.meter.streams.timed, Counted: s.meter.streams.received,
+		Now: s.clock.Now, Log: s.log,
 	})
 	return nil
 }

@@ -178,6 +178,8 @@ type Options struct {
 	Metrics http.Handler
 	// Answered is called after every response. It must not block. It may be nil.
 	Answered func(edge.Answered)
+	// Passing trusts the requests that other nodes pass on. It may be nil.
+	Passing *edge.Passing
 	// SandboxAddress identifies the client of a request without a credential; see
 	// edge.AddressHash.
 	SandboxAddress func(*http.Request) string
@@ -227,7 +229,7 @@ func (o Options) edge(c *edge.Contract, operations edge.Operations, deprecations
 	return edge.Options{
 		Contract: c, Operations: operations, Service: o.Service, Accounts: o.Resources, Windows: o.Windows, Rates: o.Rates, Creates: o.Creates, Locks: o.Locks,
 		ObjectHandler: o.ObjectHandler, CheckURL: o.CheckURL, LegacyKeys: o.LegacyKeys, KeyUsed: o.KeyUsed, Sessions: o.Sessions,
-		PublicURL: o.PublicURL, Deprecations: deprecations, Answered: o.Answered, Address: o.SandboxAddress, RequestTimeout: o.RequestTimeout,
+		PublicURL: o.PublicURL, Deprecations: deprecations, Answered: o.Answered, Address: o.SandboxAddress, Passing: o.Passing, RequestTimeout: o.RequestTimeout,
 		Tools: o.Tools, BodyPace: o.BodyPace, ResponsePace: o.ResponsePace, Log: o.Log,
 	}
 }

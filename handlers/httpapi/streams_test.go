@@ -26,6 +26,8 @@ type liveNode struct {
 	slots   atomic.Int64
 	// refused is the error of every request of a client, or nil.
 	refused error
+	// reached is called with each request for Events. It may be nil.
+	reached func(*http.Request)
 	// endless makes Events last until its request ends.
 	endless bool
 }
@@ -93,6 +95,9 @@ func (n *liveNode) WHIP(w http.ResponseWriter, r *http.Request, id string) error
 }
 
 func (n *liveNode) Events(w http.ResponseWriter, r *http.Request, id string) error {
+	if n.reached != nil {
+		n.reached(r)
+	}
 	if n.endless {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(http.StatusOK)

@@ -24,6 +24,9 @@ func (a *actor) finish(e ending) {
 	r := a.clock.read(now)
 	a.clock.stop()
 	diagnostic := a.diagnose(e.reason)
+	if media := a.host.options.Media; media != nil {
+		media(a.Diagnostics().Media)
+	}
 	a.stop()
 	defer a.hangUp()
 	if a.samples != nil {

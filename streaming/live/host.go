@@ -112,8 +112,10 @@ type Options struct {
 	FPS int
 	// Calls is the number of calls of the engine in flight, for all streams together. The default is 2.
 	Calls int
-	// Timed gets the times of each result, for metrics. It must not block. It may be nil.
+	// Timed gets the times of each result, and Media the counts of the media of each session at its end, for
+	// metrics. They must not block. They may be nil.
 	Timed func(Timing)
+	Media func(assemble.Counts)
 	// Logger gets what an operator should know. The default discards.
 	Logger *slog.Logger
 	// Now is the clock. The default is time.Now.
@@ -126,6 +128,8 @@ type Timing struct {
 	Total time.Duration
 	// Engine is the part of it in which the engine worked.
 	Engine time.Duration
+	// First is the time from going live to the first result. It is 0 for the others.
+	First time.Duration
 }
 
 // Defaults of Options.

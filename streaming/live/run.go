@@ -186,6 +186,10 @@ func (a *actor) take(f finding) {
 		a.engineErr = f.err
 		return
 	}
+	timing := Timing{Total: now.Sub(f.sampledAt), Engine: f.engine}
+	if a.results == 0 {
+		timing.First = max(1, now.Sub(a.resultAt))
+	}
 	a.engineErr, a.told, a.resultAt = nil, false, now
 	a.results++
 	r := f.result
@@ -200,7 +204,7 @@ func (a *actor) take(f finding) {
 		Detections: detections, NarrativeUpdate: r.NarrativeUpdate,
 	})
 	if timed := a.host.options.Timed; timed != nil {
-		timed(Timing{Total: now.Sub(f.sampledAt), Engine: f.engine})
+		timed(timing)
 	}
 }
 

@@ -180,7 +180,13 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, node string) er
 			p.SetURL(target)
 			p.Out.Header["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
 			p.SetXForwarded()
-			p.Out.Header.Set(PassedOn, "1")
+			s.Mark(p.Out.Header, r, r.Method, p.Out.URL.EscapedPath())
+		},
+		ModifyResponse: func(response *http.Response) error {
+			for name := range w.Header() { // such as the request id, which this node has set
+				response.Header.Del(name)
+			}
+			return nil
 		},
 		Transport:     s.Client.Transport,
 		FlushInterval: -1,

@@ -36,7 +36,7 @@ func (c *socket) passOn(ctx context.Context, node string) *verdict {
 func (c *socket) dial(ctx context.Context, node string) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.server.Call)
 	defer cancel()
-	header := http.Header{PassedOn: {"1"}}
+	header := http.Header{}
 	for _, name := range []string{"Authorization", "Origin", "User-Agent"} {
 		if values := c.request.Header.Values(name); len(values) > 0 {
 			header[name] = values
@@ -51,8 +51,10 @@ func (c *socket) dial(ctx context.Context, node string) (*websocket.Conn, error)
 	if token := c.request.URL.Query().Get("token"); token != "" {
 		header.Set("Authorization", "Bearer "+token)
 	}
+	path := c.request.URL.EscapedPath()
+	c.server.Mark(header, c.request, http.MethodGet, path)
 	// The library closes the body of a response without an upgrade.
-	conn, _, err := websocket.Dial(ctx, node+c.request.URL.EscapedPath(), &websocket.DialOptions{HTTPClient: c.server.Client, HTTPHeader: header}) //nolint:bodyclose // see above
+	conn, _, err := websocket.Dial(ctx, node+path, &websocket.DialOptions{HTTPClient: c.server.Client, HTTPHeader: header}) //nolint:bodyclose // see above
 	if err != nil {
 		return nil, err
 	}

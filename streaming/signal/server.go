@@ -76,6 +76,9 @@ type Options struct {
 	// Client connects to other nodes, with the path of the client's request and its credential. It needs timeouts of its own for the connection and for the header of a response, but none
 	// for the whole request. The default is http.DefaultClient.
 	Client *http.Client
+	// Mark marks a request that is passed on, with the request of the client, so that the other node trusts its
+	// header PassedOn. The headers have the credential. It may be nil in tests of one node.
+	Mark func(out http.Header, in *http.Request, method, path string)
 	// Join is the time from the connection to the message join: 10 s.
 	Join time.Duration
 	// Ping is the time between two pings: 20 s.
@@ -132,6 +135,9 @@ func New(o Options) *Server {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Mark == nil {
+		o.Mark = func(out http.Header, _ *http.Request, _, _ string) { out.Set(PassedOn, "1") }
 	}
 	s := &Server{Options: o, whip: map[string]*whipSession{}}
 	s.sockets, s.readers = register{open: map[string][]*member{}}, register{open: map[string][]*member{}}

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// PassedOn is the header of a request that another node has passed on.
+	// PassedOn is the header of a request that another node has passed on. The caller has removed it from requests of
+	// clients.
 	PassedOn = "Vqa-Passed-On"
 	// statusReplaced is the close code of a socket that a newer one replaced. RFC 6455 leaves codes from
 	// 4000 on to applications.

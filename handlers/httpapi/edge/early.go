@@ -49,9 +49,9 @@ type counting struct{ done chan *counted }
 
 // countEarly starts to count a request whose key is known, so that it waits for the database once instead of
 // twice. A create waits in line before it is counted.
-func (e *Edge) countEarly(r *http.Request, op *operation) *counting {
+func (e *Edge) countEarly(r *http.Request, op *operation, class class) *counting {
 	credential, given, err := op.bearer(r)
-	if !given || err != nil || op.public || op.creates || op.rate == parse || op.rate == exempt {
+	if !given || err != nil || op.public || op.creates || class == parse || class == exempt {
 		return nil
 	}
 	keyID := e.subjects.of(account.HashSecret(credential))
@@ -60,7 +60,7 @@ func (e *Edge) countEarly(r *http.Request, op *operation) *counting {
 	}
 	c, now := &counting{make(chan *counted, 1)}, e.Service.Now()
 	go func() {
-		count, granted := e.limiter.take(r.Context(), op.rate, keyID, now)
+		count, granted := e.limiter.take(r.Context(), class, keyID, now)
 		c.done <- &counted{keyID, count, granted, now}
 	}()
 	return c

@@ -36,6 +36,7 @@ type Edge struct {
 // missing or names an endpoint that is not in the contract.
 func New(o Options) (*Edge, error) {
 	o.setDefaults()
+	o.Address = clientOf(o.Address)
 	deprecations, err := newDeprecations(o.Deprecations, o.Contract)
 	if err != nil {
 		return nil, err
@@ -56,6 +57,7 @@ func New(o Options) (*Edge, error) {
 // ServeHTTP implements http.Handler.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := e.Service.Now()
+	r = e.Passing.receive(r)
 	x := &Exchange{RequestID: e.Service.IDs.New(id.Request), edge: e, log: e.Log, response: newRecorder(w, e.ResponsePace)}
 	defer x.response.paced.Finish()
 	if r.Body != nil && r.Body != http.NoBody {
@@ -169,14 +171,18 @@ func (e *Edge) run(x *Exchange, r *http.Request) error {
 	x.Request = r
 	e.deprecations.addForOperation(x.response.Header(), x.operation)
 	defer x.leave()
-	early := e.countEarly(r, x.operation)
+	rate := x.operation.rate
+	if _, passed := passedClient(r); passed {
+		rate = exempt // the node that passed it on has counted it
+	}
+	early := e.countEarly(r, x.operation, rate)
 	authErr, err := e.identify(x, r)
 	counted := early.wait()
 	if err != nil {
 		return err
 	}
 	// A request with a wrong credential also counts, by address: it may be guessing keys.
-	if err := e.admit(x, r, x.operation.rate, counted); err != nil {
+	if err := e.admit(x, r, rate, counted); err != nil {
 		return err
 	}
 	if authErr != nil {

@@ -88,6 +88,8 @@ type Options struct {
 	Answered func(Answered)
 	// Address identifies the client of a request without a credential; see AddressHash.
 	Address func(*http.Request) string
+	// Passing trusts the requests that other nodes pass on. It is nil for a node without others.
+	Passing *Passing
 	// RequestTimeout is the time limit of a request, without the time that its caller chose
 	// to wait. The default is 60 s.
 	RequestTimeout time.Duration

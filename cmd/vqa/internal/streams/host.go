@@ -17,7 +17,7 @@ func (n *Node) host(t *term) live.Options {
 	return live.Options{
 		Peers: live.WebRTC(n.Media), FFmpeg: n.FFmpeg, Engine: engine{n.Engine}, Log: journal{n, t},
 		Calibrations: n.Calibrations, Compile: n.Commands.CompileStreamPrompt, Canned: n.canned, Record: n.Recordings.Open, Windows: n.Windows, Grace: n.Grace,
-		Logger: n.Log, Now: n.Now,
+		Timed: n.Timed, Media: n.Counted, Logger: n.Log, Now: n.Now,
 	}
 }
 

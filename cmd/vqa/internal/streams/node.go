@@ -17,6 +17,7 @@ import (
 	"vqa/gpu"
 	"vqa/handlers/command"
 	"vqa/projections/resources"
+	"vqa/streaming/assemble"
 	"vqa/streaming/decode"
 	"vqa/streaming/live"
 	"vqa/streaming/peer"
@@ -50,10 +51,15 @@ type Options struct {
 	Recordings Recordings
 	// CheckKey returns the fault of an API key that does not authenticate now.
 	CheckKey func(account.Key) error
+	// Mark marks a request that is passed on to another node; see edge.Passing.
+	Mark func(out http.Header, in *http.Request, method, path string)
 	// Client sends requests to other nodes.
 	Client *http.Client
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Timed gets the times of each result, and Counted the counts of the media of each session at its end.
+	Timed   func(live.Timing)
+	Counted func(assemble.Counts)
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Node runs the live streams of this node. It is safe for concurrent use.
@@ -87,7 +93,7 @@ type term struct {
 // New returns a node. Run starts it, and the caller must call Close.
 func New(o Options) *Node {
 	n := &Node{Options: o, filling: make(chan struct{}, 1)}
-	n.signal = signal.New(signal.Options{Streams: places{n}, Client: o.Client, Now: o.Now, Logger: o.Log})
+	n.signal = signal.New(signal.Options{Streams: places{n}, Client: o.Client, Mark: o.Mark, Now: o.Now, Logger: o.Log})
 	return n
 }
 
@@ -155,6 +161,24 @@ func (n *Node) current() *term {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.term
+}
+
+// Count returns the numbers of the streams of this node: those that wait for their client, and those that are live.
+func (n *Node) Count() (ready, live int) {
+	t := n.current()
+	if t == nil {
+		return 0, 0
+	}
+	for _, s := range t.host.Sessions() {
+		switch s.State().Status {
+		case stream.Ready:
+			ready++
+		case stream.Live:
+			live++
+		case stream.Queued, stream.EndedStatus: // it has no session, or not for long
+		}
+	}
+	return ready, live
 }
 
 // Close closes the connections of clients. The streams end with Run.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"sync"
 	"testing"
@@ -28,6 +29,7 @@ import (
 	"vqa/projections/ledger"
 	"vqa/projections/resources"
 	"vqa/streaming/peer"
+	"vqa/streaming/signal"
 )
 
 // patience bounds the wait for anything, on a slow machine.
@@ -94,6 +96,7 @@ func (w *world) node(name string, slots int) (n *Node, stop, vanish func()) {
 	n = New(Options{
 		Commands: w.commands, Read: w.read, Presence: presence, Slots: slots, Media: media, FFmpeg: ffmpegtest.Runner(w.t),
 		Recordings: Recordings{Limits: w.commands, Objects: bucket, History: w.store, Now: time.Now}, MaxSession: time.Hour,
+		Mark:     func(out http.Header, _ *http.Request, _, _ string) { out.Set(signal.PassedOn, "1") },
 		CheckKey: func(k account.Key) error { return k.Check(time.Now()) },
 		Windows:  stream.Windows{Join: time.Hour, ICE: time.Hour, FirstFrame: time.Hour}, Now: time.Now, Log: log,
 	})

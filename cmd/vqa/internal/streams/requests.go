@@ -106,7 +106,7 @@ func (n *Node) endAtOwner(ctx context.Context, r *http.Request, st stream.State)
 		return err
 	}
 	passed.Header.Set("Authorization", r.Header.Get("Authorization"))
-	passed.Header.Set(signal.PassedOn, "1")
+	n.Mark(passed.Header, r, passed.Method, passed.URL.EscapedPath())
 	response, err := n.Client.Do(passed)
 	if err != nil {
 		return err
