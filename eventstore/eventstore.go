@@ -36,6 +36,9 @@ type Meta struct {
 	CausationID string `json:"causation_id,omitempty"`
 	// Actor is the originator: an API key id, "operator:NAME" or "system:NAME".
 	Actor string `json:"actor,omitempty"`
+	// Nonce is random: 16 bytes in hexadecimal. The chain covers it, so that nobody can guess an event
+	// from its chain, which the transparency log shows. The store adds it. Older events have none.
+	Nonce string `json:"nonce,omitempty"`
 }
 
 // NewEvent is an event about to be recorded.

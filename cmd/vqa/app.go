@@ -119,7 +119,8 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 	for _, p := range allProjections() {
 		inline = append(inline, p)
 	}
-	a.store = postgres.New(a.pool, a.codec, postgres.WithProjections(inline...), postgres.WithLogger(log))
+	a.store = postgres.New(a.pool, a.codec, postgres.WithProjections(inline...), postgres.WithLogger(log),
+		postgres.WithNonces(rand.Reader))
 	if err := a.refresh(ctx); err != nil {
 		return nil, err
 	}

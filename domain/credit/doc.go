@@ -51,5 +51,10 @@
 // of checkpoints, and each checkpoint contains the digest of the previous one. The public
 // keys have another stream, so that old checkpoints can be verified after a key change.
 //
+// # Seals
+//
+// A seal (ledger.sealed) states the tree over all events and the tree over all accounts at one moment. The
+// signed checkpoints of the transparency log, which lie outside the database, cover it.
+//
 // It may import the standard library and domain/fault, never a sibling aggregate.
 package credit

@@ -52,6 +52,7 @@ var (
 
 	Checkpoint = category("checkpoint", credit.EvolveCheckpoint, 1)
 	LedgerKeys = category("ledger_keys", credit.EvolveLedgerKeys, 1)
+	LedgerLog  = category("ledger_log", credit.EvolveLog, 1)
 )
 
 // all has the categories by name.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -30,6 +31,7 @@ type Store struct {
 	codec       *codec.Codec
 	projections []Projection
 	log         *slog.Logger
+	entropy     io.Reader
 	// guard computes and checks MACs. It is nil when the store does neither.
 	guard *Guard
 
@@ -47,6 +49,11 @@ type Option func(*Store)
 // WithProjections adds inline read models. They are applied in the given order.
 func WithProjections(projections ...Projection) Option {
 	return func(s *Store) { s.projections = append(s.projections, projections...) }
+}
+
+// WithNonces adds a nonce from a source of randomness to each event that has none.
+func WithNonces(entropy io.Reader) Option {
+	return func(s *Store) { s.entropy = entropy }
 }
 
 // WithLogger sets where Run reports a NOTIFY that failed. Default: slog.Default.
