@@ -174,6 +174,7 @@ func (s *service) terminate() error {
 	if s.cmd == nil || !s.running() {
 		return nil
 	}
+	before := len(s.said.String())
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
@@ -185,6 +186,9 @@ func (s *service) terminate() error {
 	}
 	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
 		return fmt.Errorf("the service ended with status %d:\n%s", code, s.said)
+	}
+	if last := s.said.String()[before:]; strings.Contains(last, "streams were cut off") {
+		return fmt.Errorf("the service gave up its live streams, whose ends it could record:\n%s", last)
 	}
 	return nil
 }

@@ -99,6 +99,8 @@ type server struct {
 	// endRequests interrupts the requests that still run.
 	endRequests context.CancelCauseFunc
 	stopWork    context.CancelFunc
+	// stopStreams ends the live streams of this node and waits for their ends.
+	stopStreams func()
 	endJobs     context.CancelFunc
 	jobsEnded   chan struct{}
 	running     sync.WaitGroup
@@ -321,7 +323,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the reactor", func() error { return s.feed.Subscribe(working, react.Group, reactor.Handle) })
 	s.work("the planner of webhooks", func() error { return s.feed.Subscribe(working, webhook.Group, s.planner.Handle) })
 	s.work("presence", func() error { s.presence.Run(working); return nil })
-	s.work("live streams", func() error { s.streams.Run(working); return nil })
+	s.startStreams(working)
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
 	s.work("the sweep of the object store", func() error { s.orphans.Run(working); return nil })
 	s.work("the sealer", func() error { s.sealer.Run(working); return nil })
@@ -379,6 +381,7 @@ func (s *server) Close() error {
 		last := len(s.closers) - 1
 		errs = append(errs, s.closers[last]())
 		s.closers = s.closers[:last]
+		s.stopStreams()
 		s.stopWork()
 		s.running.Wait()
 	}

@@ -78,3 +78,16 @@ func (s *server) disconnectStreams() error {
 	defer cancel()
 	return s.streams.Close(ctx)
 }
+
+// startStreams runs the live streams until stopStreams. They end before the lease of this node does, because
+// their ends are recorded under it.
+func (s *server) startStreams(working context.Context) {
+	ctx, stop := context.WithCancel(working)
+	ended := make(chan struct{})
+	s.stopStreams = func() { stop(); <-ended }
+	s.work("live streams", func() error {
+		defer close(ended)
+		s.streams.Run(ctx)
+		return nil
+	})
+}

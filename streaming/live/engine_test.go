@@ -335,6 +335,16 @@ func TestTheLogStaysAway(t *testing.T) {
 	})
 }
 
+// TestCloseWithoutStreams closes hosts when no time is left.
+func TestCloseWithoutStreams(t *testing.T) {
+	t.Parallel()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		require.NoError(t, live.NewHost(live.Options{}).Close(over))
+	}
+}
+
 // picky refuses some commands.
 type picky struct {
 	*ledger

@@ -243,9 +243,13 @@ func (h *Host) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	for _, s := range h.Sessions() {
+	left := h.Sessions()
+	for _, s := range left {
 		s.giveUp()
 	}
 	<-ended
+	if len(left) == 0 {
+		return nil
+	}
 	return fmt.Errorf("live: close: %w", context.Cause(ctx))
 }
