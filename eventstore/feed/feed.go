@@ -45,6 +45,8 @@ type Feed struct {
 	firstPause     time.Duration
 	handlerTimeout time.Duration
 	unknownFor     time.Duration
+	// check is that of WithCheck, or nil.
+	check Check
 
 	mu     sync.Mutex
 	wakers map[chan struct{}]struct{}
@@ -70,6 +72,12 @@ func WithHandlerTimeout(d time.Duration) Option { return func(f *Feed) { f.handl
 // WithUnknownFor sets how old an event of an unknown type must be to be parked. Until then it waits for
 // a node that knows the type. Default: a day.
 func WithUnknownFor(d time.Duration) Option { return func(f *Feed) { f.unknownFor = d } }
+
+// Check returns an error for a stored event that the service did not write. mac is the column of that name.
+type Check func(ctx context.Context, e codec.Encoded, position int64, mac []byte) error
+
+// WithCheck parks each event that the check refuses, without delivering it. Default: no check.
+func WithCheck(check Check) Option { return func(f *Feed) { f.check = check } }
 
 // batchSize bounds the events of one transaction, which are delivered again after a crash.
 const batchSize = 100
@@ -137,6 +145,11 @@ func (f *Feed) Subscribe(ctx context.Context, group string, handler Handler) err
 	// undone. The event is done, set aside or parked.
 	router.AddMiddleware(source.deliver, savepoint(log), middleware.Timeout(f.handlerTimeout), middleware.Recoverer)
 	router.AddConsumerHandler(group, topic, subscriber, func(msg *message.Message) error {
+		if f.check != nil {
+			if err := checkMessage(msg, f.check); err != nil {
+				return err
+			}
+		}
 		e, err := fromMessage(f.codec, msg)
 		if err != nil {
 			return &undecodableError{err}

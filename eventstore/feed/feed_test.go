@@ -1,6 +1,7 @@
 package feed_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/eventstore"
+	"vqa/eventstore/codec"
 	"vqa/eventstore/feed"
+	"vqa/eventstore/postgres"
 	"vqa/eventstore/storetest"
 )
 
@@ -307,4 +310,29 @@ func TestSubscribeNeedsAGroup(t *testing.T) {
 	t.Parallel()
 	f := feed.New(nil, storetest.Codec(), slog.New(slog.DiscardHandler))
 	require.Error(t, f.Subscribe(t.Context(), "", func(context.Context, eventstore.Recorded) error { return nil }))
+}
+
+// TestAForgedEventIsParkedAtOnce: no handler gets an event that the service did not write.
+func TestAForgedEventIsParkedAtOnce(t *testing.T) {
+	t.Parallel()
+	var guard *postgres.Guard
+	f := newFixture(t, feed.WithCheck(func(ctx context.Context, e codec.Encoded, position int64, mac []byte) error {
+		return guard.CheckEvent(ctx, e, position, mac)
+	}))
+	var err error
+	guard, err = postgres.OpenGuard(t.Context(), f.pool, bytes.Repeat([]byte{1}, 32))
+	require.NoError(t, err)
+	require.NoError(t, guard.DecideIfEmpty(t.Context(), "test", time.Now()))
+	f.store = postgres.New(f.pool, storetest.Codec(), postgres.WithGuard(guard))
+	var position int64
+	require.NoError(t, f.pool.QueryRow(t.Context(), `insert into events (stream, version, type, account_id, data, meta, chain)
+		values ('test/x', 1, 'storetest.noted', '', '{"text": "forged", "number": 1}', '{}', sha256('')) returning position`).Scan(&position))
+	after := f.append("a", 0, 1)
+	got := make(chan eventstore.Recorded, 1)
+	f.subscribe("g", into(got))
+	require.Empty(t, cmp.Diff(after, f.await(got, 1)))
+	at, message, attempts := f.parked()
+	require.Equal(t, position, at)
+	require.Contains(t, message, "was not written by the service")
+	require.Equal(t, 1, attempts)
 }

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -19,7 +20,7 @@ type stored struct {
 	stream, kind, account string
 	data, meta            []byte
 	at                    time.Time
-	chain                 []byte
+	chain, mac            []byte
 	// attempts counts the attempts of an event that was set aside.
 	attempts int
 }
@@ -35,6 +36,7 @@ const (
 	keyMeta        = "meta"
 	keyRecordedAt  = "recorded_at"
 	keyChain       = "chain"
+	keyMAC         = "mac"
 	keyReplay      = "replay"   // the id of the replay that delivers it
 	keyAttempts    = "attempts" // the attempts of an event that was set aside
 	keyCorrelation = middleware.CorrelationIDMetadataKey
@@ -53,6 +55,7 @@ func (r stored) message() *message.Message {
 		keyMeta:       string(r.meta),
 		keyRecordedAt: r.at.UTC().Format(time.RFC3339Nano),
 		keyChain:      hex.EncodeToString(r.chain),
+		keyMAC:        hex.EncodeToString(r.mac),
 		keyAttempts:   strconv.Itoa(r.attempts),
 	}
 	if meta, err := codec.UnmarshalMeta(r.account, r.meta); err == nil {
@@ -98,4 +101,42 @@ func fromMessage(c *codec.Codec, msg *message.Message) (eventstore.Recorded, err
 		Position: position, Stream: stream, Version: version, Event: event, Meta: meta, RecordedAt: at,
 		Chain: eventstore.Chain(chain),
 	}, nil
+}
+
+// checkMessage checks that the service wrote the event of a message. A forged event is undecodable, so
+// that it is parked at once; another error is worth another attempt.
+func checkMessage(msg *message.Message, check Check) error {
+	fail := func(err error) error {
+		return &undecodableError{fmt.Errorf("event at position %s: %w", msg.UUID, err)}
+	}
+	meta := msg.Metadata
+	position, err := strconv.ParseInt(meta.Get(keyPosition), 10, 64)
+	if err != nil {
+		return fail(err)
+	}
+	version, err := strconv.ParseInt(meta.Get(keyVersion), 10, 64)
+	if err != nil {
+		return fail(err)
+	}
+	stream, err := codec.ParseStreamID(meta.Get(keyStream))
+	if err != nil {
+		return fail(err)
+	}
+	chain, err := hex.DecodeString(meta.Get(keyChain))
+	if err != nil || len(chain) != len(eventstore.Chain{}) {
+		return fail(fmt.Errorf("%q is not a chain: %w", meta.Get(keyChain), err))
+	}
+	mac, err := hex.DecodeString(meta.Get(keyMAC))
+	if err != nil {
+		return fail(err)
+	}
+	err = check(msg.Context(), codec.Encoded{
+		Stream: stream, Version: version, Type: meta.Get(keyType), Data: msg.Payload, AccountID: meta.Get(keyAccount),
+		Meta: []byte(meta.Get(keyMeta)), Chain: eventstore.Chain(chain),
+	}, position, mac)
+	var forged *eventstore.ForgedError
+	if errors.As(err, &forged) {
+		return &undecodableError{err}
+	}
+	return err
 }

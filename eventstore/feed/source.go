@@ -161,7 +161,7 @@ func (s *source) choose(due sql.NullFloat64) {
 func (s *source) SubscribeIsolationLevel() sql.IsolationLevel { return sql.LevelReadCommitted }
 
 const selectSQL = `
-select position, stream, version, type, account_id, data::text, meta::text, recorded_at, chain, 0
+select position, stream, version, type, account_id, data::text, meta::text, recorded_at, chain, mac, 0
   from events
  where position > coalesce((select position from subscriptions where name = $1), 0)
    and position <= $2
@@ -172,7 +172,7 @@ select position, stream, version, type, account_id, data::text, meta::text, reco
 // older than the lock. The same holds for the group's position. An event that is set aside is left out,
 // because it will be delivered anyway, after the earlier events of its stream.
 const selectReplaySQL = `
-select position, stream, version, type, account_id, data::text, meta::text, recorded_at, chain, 0
+select position, stream, version, type, account_id, data::text, meta::text, recorded_at, chain, mac, 0
   from events e
  where position > (select position from replays where id = $1)
    and position <= (select last_position from replays where id = $1)
@@ -183,7 +183,7 @@ select position, stream, version, type, account_id, data::text, meta::text, reco
  limit $3`
 
 const selectDueSQL = `
-select e.position, e.stream, e.version, e.type, e.account_id, e.data::text, e.meta::text, e.recorded_at, e.chain, a.attempts
+select e.position, e.stream, e.version, e.type, e.account_id, e.data::text, e.meta::text, e.recorded_at, e.chain, e.mac, a.attempts
   from set_aside a join events e on e.position = a.position
  where a.subscription = $1 and a.due_at <= clock_timestamp() and ` + isDue + `
  order by a.due_at, a.position
@@ -205,7 +205,7 @@ func (s *source) SelectQuery(_, group string, _ watermillsql.OffsetsAdapter) wat
 // cannot be decoded must be parked and must not stop the group.
 func (s *source) UnmarshalMessage(row watermillsql.Scanner) (watermillsql.Row, error) {
 	var r stored
-	if err := row.Scan(&r.position, &r.stream, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain, &r.attempts); err != nil {
+	if err := row.Scan(&r.position, &r.stream, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain, &r.mac, &r.attempts); err != nil {
 		return watermillsql.Row{}, fmt.Errorf("scan an event: %w", err)
 	}
 	msg := r.message()

@@ -90,6 +90,39 @@ func (i Installation) Confirm(ctx context.Context) error {
 	})
 }
 
+// ConfirmKey is Confirm for the secret key alone. Store may be nil.
+func (i Installation) ConfirmKey(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, installationTimeout)
+	defer cancel()
+	recorded, err := recordedParts(ctx, i.Pool)
+	if err == nil && recorded[SecretKey] == "" {
+		err = i.locked(ctx, func(tx pgx.Tx) error {
+			// Another node may have recorded its key before this one took the lock.
+			if recorded, err = recordedParts(ctx, tx); err != nil || recorded[SecretKey] != "" {
+				return err
+			}
+			recorded[SecretKey] = keyFingerprint(i.Key)
+			return i.record(ctx, tx, SecretKey)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return compareKey(recorded, i.Key)
+}
+
+// compareKey returns a [MismatchError] when another secret key is recorded.
+func compareKey(recorded map[Part]string, key []byte) error {
+	if want := recorded[SecretKey]; want == "" || want == keyFingerprint(key) {
+		return nil
+	}
+	return &MismatchError{
+		Part:    SecretKey,
+		Problem: "the secret key of this node (secret.key in VQA_DATA_DIR) is not the key that the database has recorded",
+		Remedy:  "copy secret.key from the data folder of another node, or after a deliberate change of the key, stop all nodes and run: vqa nodes adopt --key",
+	}
+}
+
 // Adopt records a part of this node as the one of all nodes. It reports whether that changed the record.
 func (i Installation) Adopt(ctx context.Context, part Part) (changed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, installationTimeout)
@@ -152,13 +185,7 @@ func Compare(ctx context.Context, db querier, key []byte, store IdentifiedStore)
 	if err != nil {
 		return false, err
 	}
-	if want := recorded[SecretKey]; want != "" && want != keyFingerprint(key) {
-		err = errors.Join(err, &MismatchError{
-			Part:    SecretKey,
-			Problem: "the secret key of this node (secret.key in VQA_DATA_DIR) is not the key that the database has recorded",
-			Remedy:  "copy secret.key from the data folder of another node, or after a deliberate change of the key, stop all nodes and run: vqa nodes adopt --key",
-		})
-	}
+	err = errors.Join(compareKey(recorded, key))
 	if want := recorded[ObjectStore]; want != "" {
 		now, errRead := fingerprint(ctx, ObjectStore, key, store)
 		if errRead != nil {

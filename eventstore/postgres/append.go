@@ -16,6 +16,9 @@ import (
 // Append implements eventstore.Store. When a receipt is taken and a stream has another version, it
 // reports the receipt, because repeating the decision would not help.
 func (s *Store) Append(ctx context.Context, batch eventstore.Batch) ([]eventstore.Recorded, error) {
+	if s.refuse != nil {
+		return nil, s.refuse
+	}
 	batch, err := s.withNonces(batch)
 	if err != nil {
 		return nil, err

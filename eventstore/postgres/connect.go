@@ -23,6 +23,36 @@ const (
 	idleInTransaction = 15 * time.Second
 )
 
+// AuditorRole is the database role of an auditor. It may read everything and change nothing.
+const AuditorRole = "vqa_auditor"
+
+// ConnectAuditor returns a pool of connections that only read, also on a replica. They take AuditorRole
+// when the user of the URL is a member of it. Otherwise the rights of that user must be enough.
+func ConnectAuditor(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	config, err := configOf(url)
+	if err != nil {
+		return nil, err
+	}
+	config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		var member bool
+		err := conn.QueryRow(ctx, "select exists (select from pg_roles where rolname = $1 and pg_has_role(oid, 'member'))", AuditorRole).Scan(&member)
+		if err == nil && member {
+			_, err = conn.Exec(ctx, "set role "+AuditorRole)
+		}
+		return err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	return pool, nil
+}
+
 // configOf returns the configuration of the service's connections. The parameters of the URL override
 // the defaults, except for the isolation.
 func configOf(url string) (*pgxpool.Config, error) {

@@ -21,16 +21,18 @@ type Decision struct {
 	// Position is the position up to which the log was read for the bases.
 	Position int64 `json:"position"`
 	// Bases is the number of streams that have events without a MAC of the newest key.
-	Bases  int64     `json:"bases"`
-	Reason string    `json:"reason"`
-	By     string    `json:"decided_by"`
-	At     time.Time `json:"decided_at"`
+	Bases  int64  `json:"bases"`
+	Reason string `json:"reason"`
+	By     string `json:"decided_by"`
+	// LostKey is true when MACs of unknown keys were ignored.
+	LostKey bool      `json:"lost_key"`
+	At      time.Time `json:"decided_at"`
 }
 
 // covered returns the columns that the MAC of a decision covers.
 func (d Decision) covered() []string {
 	return []string{
-		strconv.FormatInt(d.Position, 10), strconv.FormatInt(d.Bases, 10), d.Reason, d.By, d.At.UTC().Format(time.RFC3339Nano),
+		strconv.FormatInt(d.Position, 10), strconv.FormatInt(d.Bases, 10), d.Reason, d.By, strconv.FormatBool(d.LostKey), d.At.UTC().Format(time.RFC3339Nano),
 	}
 }
 
@@ -46,9 +48,28 @@ func (g *Guard) Refresh(ctx context.Context) error {
 
 // Newest returns the newest decision, if there is one.
 func (g *Guard) Newest(ctx context.Context) (d Decision, found bool, err error) {
+	return g.newest(ctx, g.pool)
+}
+
+// CheckDecisions returns nil when the newest decision has a valid MAC, or none was made. Error:
+// *eventstore.ForgedError, also when MACs are demanded and no decision exists any more.
+func (g *Guard) CheckDecisions(ctx context.Context, tx pgx.Tx) error {
+	_, found, err := g.newest(ctx, tx)
+	if err == nil && !found && g.Demanded() {
+		err = &eventstore.ForgedError{Stream: eventstore.StreamID{Category: "mac_decisions", ID: "newest"}, Problem: "the decision that MACs are demanded was removed"}
+	}
+	return err
+}
+
+// oneRow is a pool or a transaction.
+type oneRow interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func (g *Guard) newest(ctx context.Context, db oneRow) (d Decision, found bool, err error) {
 	var sum []byte
-	err = g.pool.QueryRow(ctx, `select id, position, bases, reason, decided_by, decided_at, mac
-		from mac_decisions order by id desc limit 1`).Scan(&d.ID, &d.Position, &d.Bases, &d.Reason, &d.By, &d.At, &sum)
+	err = db.QueryRow(ctx, `select id, position, bases, reason, decided_by, lost_key, decided_at, mac
+		from mac_decisions order by id desc limit 1`).Scan(&d.ID, &d.Position, &d.Bases, &d.Reason, &d.By, &d.LostKey, &d.At, &sum)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return d, false, nil
 	}
@@ -103,13 +124,16 @@ func (g *Guard) DecideIfEmpty(ctx context.Context, by string, now time.Time) err
 // a log whose chains are broken. A stream with events that have no MAC, or one of an older key, gets a
 // base, so older keys are not needed afterwards. Snapshots without a MAC of the newest key are deleted,
 // because they cannot be proved. Nodes of a release without MACs must have stopped.
-func (g *Guard) Decide(ctx context.Context, reason, by string, now time.Time) (d Decision, err error) {
-	d = Decision{Reason: reason, By: by, At: now}
+//
+// With lostKey, the MACs of keys that this guard does not have are ignored, as after the loss of a key.
+// Then only the hash chains show that the history up to now is complete.
+func (g *Guard) Decide(ctx context.Context, reason, by string, lostKey bool, now time.Time) (d Decision, err error) {
+	d = Decision{Reason: reason, By: by, LostKey: lostKey, At: now}
 	err = g.locked(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, "select coalesce(max(position), 0) from events").Scan(&d.Position); err != nil {
 			return err
 		}
-		bases, err := g.findBases(ctx, tx, d.Position)
+		bases, err := g.findBases(ctx, tx, d)
 		if err != nil {
 			return err
 		}
@@ -149,15 +173,15 @@ func (g *Guard) locked(ctx context.Context, do func(tx pgx.Tx) error) error {
 // record adds a decision. Times have microseconds in the database.
 func (g *Guard) record(ctx context.Context, tx pgx.Tx, d Decision) error {
 	d.At = d.At.UTC().Truncate(time.Microsecond)
-	_, err := tx.Exec(ctx, `insert into mac_decisions (position, bases, reason, decided_by, decided_at, mac) values ($1, $2, $3, $4, $5, $6)`,
-		d.Position, d.Bases, d.Reason, d.By, d.At, g.keys.Decision(d.covered()...))
+	_, err := tx.Exec(ctx, `insert into mac_decisions (position, bases, reason, decided_by, lost_key, decided_at, mac) values ($1, $2, $3, $4, $5, $6, $7)`,
+		d.Position, d.Bases, d.Reason, d.By, d.LostKey, d.At, g.keys.Decision(d.covered()...))
 	return err
 }
 
 // findBases reads the log and returns the base of each stream that needs one: the last event without a
 // MAC of the newest key. Error: a *eventstore.ForgedError for a broken chain or a wrong MAC.
-func (g *Guard) findBases(ctx context.Context, tx pgx.Tx, position int64) (map[eventstore.StreamID]base, error) {
-	rows, err := tx.Query(ctx, "select "+columns+" from events where position <= $1 order by stream, version", position)
+func (g *Guard) findBases(ctx context.Context, tx pgx.Tx, d Decision) (map[eventstore.StreamID]base, error) {
+	rows, err := tx.Query(ctx, "select "+columns+" from events where position <= $1 order by stream, version", d.Position)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +211,7 @@ func (g *Guard) findBases(ctx context.Context, tx pgx.Tx, position int64) (map[e
 		case errors.Is(err, mac.ErrInvalid):
 			forged.Problem = err.Error()
 			return nil, g.found(forged)
-		case err != nil && g.demanded.Load() && !g.covers(ctx, r):
+		case err != nil && g.refuses(err, d) && !g.covers(ctx, r):
 			forged.Problem = err.Error()
 			return nil, g.found(forged)
 		case err != nil || !g.keys.Newest(r.mac):
@@ -196,6 +220,14 @@ func (g *Guard) findBases(ctx context.Context, tx pgx.Tx, position int64) (map[e
 		chain, last = e.Chain, r
 	}
 	return bases, rows.Err()
+}
+
+// refuses reports whether a row with this problem needs a base of an earlier decision.
+func (g *Guard) refuses(problem error, d Decision) bool {
+	if errors.Is(problem, mac.ErrUnknownKey) {
+		return !d.LostKey
+	}
+	return g.demanded.Load()
 }
 
 // covers reports whether the base of an earlier decision covers an event.

@@ -259,3 +259,26 @@ func (g *Guard) checkStream(ctx context.Context, stream eventstore.StreamID, row
 	}
 	return w.end(ctx)
 }
+
+// CheckSnapshot returns nil when the service wrote a stored snapshot. One without a MAC passes when MACs
+// are not demanded yet. chain and sum are the columns snapshot_chain and snapshot_mac. Error:
+// *eventstore.ForgedError.
+func (g *Guard) CheckSnapshot(stream eventstore.StreamID, version int64, chain, state, sum []byte) error {
+	err := g.checkSnapshot(&loaded{stream: stream, snapshotVersion: version, snapshotChain: chain, snapshot: state, snapshotMAC: sum})
+	// A node of an older release replaces a snapshot and leaves the MAC of the one before.
+	if err == nil || !g.demanded.Load() {
+		return nil
+	}
+	return &eventstore.ForgedError{Stream: stream, Version: version, Problem: err.Error()}
+}
+
+// CheckBase returns nil when the service wrote the base of a stream. Error: *eventstore.ForgedError.
+func (g *Guard) CheckBase(stream eventstore.StreamID, version int64, chain, sum []byte) error {
+	if len(chain) != len(eventstore.Chain{}) {
+		return &eventstore.ForgedError{Stream: stream, Version: version, Problem: "the base of the stream has no hash"}
+	}
+	if err := g.keys.CheckBase(stream, version, eventstore.Chain(chain), sum); err != nil {
+		return &eventstore.ForgedError{Stream: stream, Version: version, Problem: "the base of the stream: " + err.Error()}
+	}
+	return nil
+}

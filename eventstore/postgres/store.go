@@ -34,6 +34,8 @@ type Store struct {
 	entropy     io.Reader
 	// guard computes and checks MACs. It is nil when the store does neither.
 	guard *Guard
+	// refuse is the error of each append, or nil.
+	refuse error
 
 	// settled is the greatest known result of events_settled. A settled position stays settled.
 	settled atomic.Int64
@@ -64,6 +66,11 @@ func WithLogger(log *slog.Logger) Option {
 // WithGuard computes the MACs of what the store appends, and checks those of what it reads.
 func WithGuard(guard *Guard) Option {
 	return func(s *Store) { s.guard = guard }
+}
+
+// WithoutAppend refuses each append with an error, for tools that lack the keys of MACs.
+func WithoutAppend(refuse error) Option {
+	return func(s *Store) { s.refuse = refuse }
 }
 
 // New returns the log in the pool's database, which must have been migrated. The caller closes the

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -109,7 +110,10 @@ func (r *benchRig) startService(b *testing.B, pool *pgxpool.Pool) *Service {
 		inline = append(inline, p)
 	}
 	log := slog.New(slog.DiscardHandler)
-	store := postgres.New(pool, codec.Events(), postgres.WithProjections(inline...), postgres.WithLogger(log))
+	guard, err := postgres.OpenGuard(b.Context(), pool, bytes.Repeat([]byte{1}, 32))
+	require.NoError(b, err)
+	require.NoError(b, guard.DecideIfEmpty(b.Context(), "benchmark", benchNow()))
+	store := postgres.New(pool, codec.Events(), postgres.WithProjections(inline...), postgres.WithLogger(log), postgres.WithGuard(guard))
 	pipeline := NewPipeline(store, benchNow, log)
 	pipeline.Turns = store
 	service := NewService(Dependencies{Store: store, Pipeline: pipeline, Uploads: &intake{}, IDs: r.ids, Entropy: rand.Reader, Now: benchNow})

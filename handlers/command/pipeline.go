@@ -184,6 +184,9 @@ func logSilent(cause error) error {
 // During a rolling upgrade another node answers the next request.
 const writtenByNewer = "A newer release of the service has changed this resource, and this node cannot read it. Try again in 1 second."
 
+// notOurs is the message for a command on a stream with a row that the service did not write.
+const notOurs = "The stored history of this resource failed an integrity check, so nothing was changed. Report the request id."
+
 // commit decides and appends a group. It repeats both after a conflict, until ctx ends.
 func (p *Pipeline) commit(ctx context.Context, l *lane, group []*task) {
 	var conflict *eventstore.ConflictError // the last one
@@ -192,6 +195,7 @@ func (p *Pipeline) commit(ctx context.Context, l *lane, group []*task) {
 		verdicts, err := p.try(ctx, l, group, lost)
 		var taken *eventstore.ReceiptError
 		var uncertain *eventstore.UncertainError
+		var forged *eventstore.ForgedError
 		conflicted := errors.As(err, &conflict)
 		switch {
 		case err == nil:
@@ -226,6 +230,10 @@ func (p *Pipeline) commit(ctx context.Context, l *lane, group []*task) {
 		case errors.Is(err, eventstore.ErrUnknownEvent):
 			p.log.Warn("a command was refused, because a newer release of the program wrote to its stream; upgrade this node", "error", err)
 			settle(group, fault.New(fault.DBUnavailable, writtenByNewer).WithRetryAfter(1).WithCause(err))
+			return
+		case errors.As(err, &forged):
+			p.log.Error("a command was refused, because the service did not write a row of its stream", "stream", forged.Stream.String(), "error", err)
+			settle(group, fault.New(fault.InternalError, notOurs).WithCause(err))
 			return
 		default:
 			settle(group, err)
