@@ -37,6 +37,11 @@ type Auditor struct {
 	Codec *codec.Codec
 	// Models are the read models of the ledger (ledger.Projections).
 	Models []projections.Projection
+	// Others are the other read models (resources.Projections). They are compared when all streams
+	// are in scope.
+	Others []projections.Projection
+	// MACs checks that the service wrote each row. It is nil when the key is not at hand.
+	MACs MACs
 	// Readers is the number of connections that read at the same time. 0 means one per
 	// processor, at least 2 and at most 8.
 	Readers int
@@ -49,7 +54,8 @@ type Auditor struct {
 type Scope struct {
 	// Accounts are the accounts whose ledgers are verified. Empty means all accounts.
 	Accounts []string
-	// AllStreams adds the chains of all other streams of the log.
+	// AllStreams adds all other streams of the log, with their snapshots and read models, and what
+	// belongs to no single stream (LogFacts).
 	AllStreams bool
 }
 
@@ -77,9 +83,14 @@ func (a *Auditor) Verify(ctx context.Context, scope Scope, progress Progress) (r
 	}
 	defer func() { err = errors.Join(err, snap.close(ctx)) }()
 	scope.Accounts = slices.Compact(slices.Sorted(slices.Values(scope.Accounts)))
-	r := &run{snapshot: snap, scope: scope, sizes: cmp.Or(a.sizes, usualSizes)}
+	r := &run{snapshot: snap, scope: scope, sizes: cmp.Or(a.sizes, usualSizes), macs: a.MACs}
 	for _, m := range a.Models {
 		r.tables = append(r.tables, newTable(m))
+	}
+	if scope.AllStreams {
+		if r.others, err = r.comparable(ctx, a.Others); err != nil {
+			return Report{}, err
+		}
 	}
 	if r.total, err = r.size(ctx); err != nil {
 		return Report{}, err
@@ -87,8 +98,8 @@ func (a *Auditor) Verify(ctx context.Context, scope Scope, progress Progress) (r
 	var done atomic.Int64
 	for _, tx := range snap.readers {
 		r.readers = append(r.readers, &reader{
-			scanner: scanner{tx: tx, codec: a.Codec, types: map[string]string{}},
-			sizes:   r.sizes, tables: r.tables, report: newReport(),
+			scanner: scanner{tx: tx, codec: a.Codec, types: map[string]string{}, macs: a.MACs},
+			sizes:   r.sizes, tables: r.tables, others: r.others, report: newReport(),
 			done: func(n int64) { progress(done.Add(n), max(r.total, done.Load())) },
 		})
 	}
@@ -99,10 +110,15 @@ func (a *Auditor) Verify(ctx context.Context, scope Scope, progress Progress) (r
 type run struct {
 	*snapshot
 	sizes
-	scope   Scope
-	tables  []*table
+	scope  Scope
+	tables []*table
+	// others are the read models of all other categories.
+	others  []*otherTable
+	macs    MACs
 	readers []*reader
 	total   int64
+	// facts are those of the whole log, or nil.
+	facts *LogFacts
 }
 
 // size returns the number of events in scope, according to the heads of the streams.
@@ -135,11 +151,14 @@ func (r *run) report(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	if r.scope.AllStreams {
-		if err := r.verifyOthers(ctx); err != nil {
-			return Report{}, err
+		for _, step := range []func(context.Context) error{r.verifyOthers, r.verifyLog, r.verifySurplus} {
+			if err := step(ctx); err != nil {
+				return Report{}, err
+			}
 		}
 	}
 	total := newReport()
+	total.Log = r.facts
 	for _, reader := range r.readers {
 		total.merge(reader.report)
 	}

@@ -20,6 +20,8 @@ type stored struct {
 	unreadable string
 	// broken is set when the hash does not follow from the event and the previous hash.
 	broken *brokenLink
+	// forged is what is wrong with the MAC of the event, or "".
+	forged string
 }
 
 // brokenLink is an event whose hash does not follow from its content and the previous hash.
@@ -181,6 +183,13 @@ func (h *history) take(e stored) {
 	}
 	if h.head.version != noHead && e.version > h.head.version && h.version <= h.head.version {
 		h.beyond = e.position
+	}
+	if e.forged != "" {
+		// A damaged event has no valid MAC either, and is reported as damaged.
+		h.find(Forged, fromEntry, e.version, e.position, "the service did not write the event: %s", e.forged)
+	}
+	if e.position <= h.position {
+		h.find(Position, fromFold, e.version, e.position, "the event has an earlier position than version %d, which has %d", h.version, h.position)
 	}
 	h.version, h.position, h.chain = e.version, e.position, e.chain
 	h.taken++

@@ -182,6 +182,11 @@ func appendValue(to []byte, v any) ([]byte, error) {
 	switch x := v.(type) {
 	case string:
 		return appendCell(to, []byte(x)), nil
+	case bool:
+		if x {
+			return appendCell(to, []byte{1}), nil
+		}
+		return appendCell(to, []byte{0}), nil
 	case int64:
 		return eight(x), nil
 	case time.Time:

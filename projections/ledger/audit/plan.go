@@ -191,7 +191,7 @@ func strangers(ctx context.Context, tx pgx.Tx, tables []*table) ([]string, error
 
 // otherCategories returns the categories of all streams that are not part of a ledger.
 func otherCategories(ctx context.Context, tx pgx.Tx) ([]string, error) {
-	rows, err := tx.Query(ctx, `select distinct split_part(stream, '/', 1) from streams order by 1`)
+	rows, err := tx.Query(ctx, `select split_part(stream, '/', 1) from streams union select split_part(stream, '/', 1) from events order by 1`)
 	if err != nil {
 		return nil, fmt.Errorf("list the categories of streams: %w", err)
 	}

@@ -14,6 +14,7 @@ type reader struct {
 	scanner
 	sizes
 	tables []*table
+	others []*otherTable
 	keys   credit.LedgerKeys
 	report Report
 	// strays are the streams without a head that it found.
@@ -247,37 +248,4 @@ func (r *reader) stream(h *history) {
 		r.report.Streams++
 		r.report.Events += h.taken
 	}
-}
-
-// chains verifies only the chains of the streams in a range.
-func (r *reader) chains(ctx context.Context, p piece) error {
-	streams := make(map[string]*history, len(p.heads))
-	for _, h := range p.heads {
-		streams[h.stream] = &history{head: h}
-	}
-	var current *history
-	err := r.between(ctx, p, false, func(stream string, e stored) {
-		if current == nil || current.head.stream != stream {
-			known := false
-			if current, known = streams[stream]; !known {
-				current = &history{head: head{stream: stream, version: noHead}}
-				streams[stream] = current
-			}
-			current.account = e.account
-		}
-		current.take(e)
-		if current.taken%r.part == 0 {
-			r.done(r.part)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	for _, h := range streams {
-		h.end()
-		r.report.add(h.verdict()...)
-		r.stream(h)
-		r.done(h.taken % r.part)
-	}
-	return nil
 }

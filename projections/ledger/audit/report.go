@@ -20,6 +20,10 @@ const (
 	Balance    Kind = "balance"
 	Hold       Kind = "hold"
 	Checkpoint Kind = "checkpoint"
+	Forged     Kind = "forged"
+	Snapshot   Kind = "snapshot"
+	Position   Kind = "position"
+	ReadModel  Kind = "read_model"
 )
 
 // Mismatch is one place at which the ledger contradicts itself.
@@ -61,6 +65,8 @@ type Report struct {
 	// 10,000. LeftOut is the number of further ones.
 	Mismatches []Mismatch `json:"mismatches"`
 	LeftOut    int64      `json:"left_out"`
+	// Log describes the whole log. It is nil unless all streams were verified.
+	Log *LogFacts `json:"log"`
 }
 
 // The ledger accounts of all customers together.

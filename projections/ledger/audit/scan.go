@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -14,7 +15,7 @@ import (
 
 // Events are read as text, because a hash covers the stored bytes.
 const (
-	selectEvents = "select position, stream, version, type, account_id, data, meta, chain from events where "
+	selectEvents = "select position, stream, version, type, account_id, data, meta, chain, mac from events where "
 	betweenSQL   = selectEvents + "stream > $1 and stream < $2 order by stream, version"
 	upToSQL      = selectEvents + "stream > $1 and stream <= $2 order by stream, version"
 	streamsSQL   = selectEvents + "stream = any($1) order by stream, version"
@@ -31,6 +32,7 @@ const (
 	colData
 	colMeta
 	colChain
+	colMAC
 )
 
 // scanner reads events and checks that each follows from the previous one.
@@ -39,6 +41,8 @@ type scanner struct {
 	codec *codec.Codec
 	// types has one string for each stored type.
 	types map[string]string
+	// macs checks the MAC of each event, unless it is nil.
+	macs MACs
 
 	// The following fields belong to the previous event.
 	name     string
@@ -66,7 +70,7 @@ func (s *scanner) scan(ctx context.Context, decode bool, take func(stream string
 				return fmt.Errorf("read the log: %w", err)
 			}
 		}
-		e, err := s.follow(raw)
+		e, err := s.follow(ctx, raw)
 		if err != nil {
 			return err
 		}
@@ -83,8 +87,8 @@ func (s *scanner) scan(ctx context.Context, decode bool, take func(stream string
 	return nil
 }
 
-// follow checks the hash of an event, unless the previous event is missing.
-func (s *scanner) follow(raw [][]byte) (stored, error) {
+// follow checks the hash of an event, unless the previous event is missing, and its MAC.
+func (s *scanner) follow(ctx context.Context, raw [][]byte) (stored, error) {
 	if string(raw[colAccount]) != s.account {
 		s.account = string(raw[colAccount])
 	}
@@ -100,6 +104,14 @@ func (s *scanner) follow(raw [][]byte) (stored, error) {
 	if e.version == s.version+1 && codec.Link(s.chain, row) != e.chain {
 		row.Data, row.Meta = bytes.Clone(row.Data), bytes.Clone(row.Meta)
 		e.broken = &brokenLink{position: e.position, row: row, base: s.chain, beforeAt: s.position}
+	}
+	if s.macs != nil {
+		var forged *eventstore.ForgedError
+		if err := s.macs.CheckEvent(ctx, row, e.position, raw[colMAC]); errors.As(err, &forged) {
+			e.forged = forged.Problem
+		} else if err != nil {
+			return e, err
+		}
 	}
 	s.version, s.position, s.chain = e.version, e.position, e.chain
 	return e, nil

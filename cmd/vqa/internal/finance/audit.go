@@ -3,6 +3,7 @@ package finance
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/audit"
@@ -15,6 +16,7 @@ func PrintAudit(s terminal.Screen, r audit.Report) {
 		fmt.Fprintf(s, ", %s events of %s streams in all", terminal.Thousands(r.Events), terminal.Thousands(r.Streams))
 	}
 	fmt.Fprintf(s, "\n  all ledger accounts together hold %s s\n", terminal.Thousands(r.SumSeconds))
+	printLog(s, r.Log)
 	if r.Sound() {
 		fmt.Fprintf(s, "  %s\n", s.Paint(terminal.BoldGreen, "no mismatch"))
 		return
@@ -32,4 +34,23 @@ func PrintAudit(s terminal.Screen, r audit.Report) {
 	if r.LeftOut > 0 {
 		fmt.Fprintf(s, "  and %s more\n", terminal.Thousands(r.LeftOut))
 	}
+}
+
+// printLog writes the facts about the whole log.
+func printLog(s terminal.Screen, l *audit.LogFacts) {
+	if l == nil {
+		return
+	}
+	fmt.Fprintf(s, "  the log ends at position %s; MACs: %s; %s events have none\n", terminal.Thousands(l.Position), l.MACs, terminal.Thousands(l.WithoutMAC))
+	for _, d := range l.Decisions {
+		lost := ""
+		if d.LostKey {
+			lost = ", after the loss of a key"
+		}
+		fmt.Fprintf(s, "  MACs were demanded at position %s by %s (%s)%s: %s\n",
+			terminal.Thousands(d.Position), terminal.Printable(d.By), d.At.Format(time.RFC3339), lost, terminal.Printable(d.Reason))
+	}
+	fmt.Fprintf(s, "  %s snapshots and %s rows of other read models were compared with their events\n", terminal.Thousands(l.Snapshots), terminal.Thousands(l.Rows))
+	fmt.Fprintf(s, "  %s gaps between positions (%s positions), %s times before that of an earlier position: no mismatches\n",
+		terminal.Thousands(l.Gaps), terminal.Thousands(l.Skipped), terminal.Thousands(l.Backwards))
 }

@@ -1,0 +1,249 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+)
+
+// MACs checks that the service wrote a stored row (postgres.Guard). Each method returns a
+// *eventstore.ForgedError for a row that it did not write, or that cannot be checked.
+type MACs interface {
+	// Demanded reports whether rows without a MAC are refused.
+	Demanded() bool
+	CheckEvent(ctx context.Context, e codec.Encoded, position int64, mac []byte) error
+	CheckSnapshot(stream eventstore.StreamID, version int64, chain, state, mac []byte) error
+	CheckBase(stream eventstore.StreamID, version int64, chain, mac []byte) error
+	// CheckDecisions checks the recorded decisions that MACs are demanded.
+	CheckDecisions(ctx context.Context, tx pgx.Tx) error
+}
+
+// The states of MACs in LogFacts.
+const (
+	macsChecked     = "checked"
+	macsNotDemanded = "not demanded"
+	macsNoKey       = "not checked, because this program has no key"
+)
+
+// maxListed is the largest number of places in each list of LogFacts.
+const maxListed = 20
+
+// LogFacts are facts about the whole log that an auditor must know. Honest operation causes each of
+// them, so they are no mismatches.
+type LogFacts struct {
+	// Position is the position of the last event.
+	Position int64 `json:"position"`
+	// MACs says whether the MACs were checked.
+	MACs string `json:"macs"`
+	// WithoutMAC is the number of events without a MAC, of a release that computed none.
+	WithoutMAC int64 `json:"without_mac"`
+	// Decisions are the recorded decisions that MACs are demanded.
+	Decisions []Decision `json:"decisions"`
+	// Gaps is the number of gaps between positions, and Skipped the number of positions in them. An
+	// append that is rolled back leaves a gap. FirstGaps has the first 20.
+	Gaps      int64 `json:"gaps"`
+	Skipped   int64 `json:"skipped_positions"`
+	FirstGaps []Gap `json:"first_gaps"`
+	// Drawn is the number of positions after the last event that were drawn for events that do not
+	// exist. It is null without the right to see the sequence.
+	Drawn *int64 `json:"drawn_after_last"`
+	// Backwards is the number of events whose time is before that of an earlier position. Concurrent
+	// writers cause it. FirstBackwards has the first 20.
+	Backwards      int64      `json:"times_backwards"`
+	FirstBackwards []Backward `json:"first_times_backwards"`
+	// Snapshots is the number of snapshots that were compared with their events. OtherShapes is the
+	// number of those of another release, which nobody uses.
+	Snapshots   int64 `json:"snapshots"`
+	OtherShapes int64 `json:"snapshots_of_other_releases"`
+	// Rows is the number of rows of read models that were compared, without those of the ledger.
+	Rows int64 `json:"read_model_rows"`
+}
+
+// Gap is a range of positions without an event.
+type Gap struct {
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+}
+
+// Backward is an event whose time is before that of an earlier position.
+type Backward struct {
+	Position int64 `json:"position"`
+	// Seconds is the difference.
+	Seconds float64 `json:"seconds"`
+}
+
+// Decision is a recorded decision that MACs are demanded.
+type Decision struct {
+	Position int64     `json:"position"`
+	Reason   string    `json:"reason"`
+	By       string    `json:"decided_by"`
+	LostKey  bool      `json:"lost_key"`
+	At       time.Time `json:"decided_at"`
+}
+
+// verifyLog verifies what belongs to no single stream.
+func (r *run) verifyLog(ctx context.Context) error {
+	facts := &LogFacts{FirstGaps: []Gap{}, FirstBackwards: []Backward{}, Decisions: []Decision{}}
+	r.facts = facts
+	for _, step := range []func(context.Context, *LogFacts) error{r.positions, r.times, r.decisions, r.bases, r.snapshots} {
+		if err := step(ctx, facts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const positionsSQL = `
+with gaps as (
+    select position, position - coalesce(lag(position) over (order by position), 0) - 1 as gap from events
+)
+select coalesce(max(position), 0), count(*) filter (where gap > 0), coalesce(sum(gap) filter (where gap > 0), 0)::bigint,
+       count(*) filter (where gap < 0 or position < 1) from gaps`
+
+const gapsSQL = `
+select position - gap, position - 1 from (
+    select position, position - coalesce(lag(position) over (order by position), 0) - 1 as gap from events
+) as gaps where gap > 0 order by position limit $1`
+
+const drawnSQL = `
+select case when has_sequence_privilege('events_position_seq', 'select')
+       then (select case when is_called then last_value else 0 end from events_position_seq) end`
+
+// positions lists the gaps, and reports positions that the sequence cannot have given.
+func (r *run) positions(ctx context.Context, facts *LogFacts) error {
+	var wrong int64
+	var last *int64
+	err := r.planner.QueryRow(ctx, positionsSQL).Scan(&facts.Position, &facts.Gaps, &facts.Skipped, &wrong)
+	if err == nil {
+		err = r.planner.QueryRow(ctx, drawnSQL).Scan(&last)
+	}
+	if err == nil {
+		facts.FirstGaps, err = collect(ctx, r.planner, gapsSQL, func(row pgx.CollectableRow) (g Gap, err error) {
+			return g, row.Scan(&g.First, &g.Last)
+		}, maxListed)
+	}
+	if err != nil {
+		return fmt.Errorf("read the positions: %w", err)
+	}
+	if wrong > 0 {
+		r.mismatch(Position, "", 0, facts.Position, "%d events have a position that another event has, or none", wrong)
+	}
+	// The sequence is not part of the snapshot, so it may only be later.
+	if last != nil && *last < facts.Position {
+		r.mismatch(Position, "", 0, facts.Position, "the last event has a position that was never drawn: the sequence is at %d", *last)
+	} else if last != nil {
+		drawn := *last - facts.Position
+		facts.Drawn = &drawn
+	}
+	return nil
+}
+
+const timesSQL = `
+from (select position, recorded_at, max(recorded_at) over (order by position rows between unbounded preceding and 1 preceding) as latest from events) as t
+where recorded_at < latest`
+
+// times lists the events whose time is before that of an earlier position.
+func (r *run) times(ctx context.Context, facts *LogFacts) error {
+	err := r.planner.QueryRow(ctx, "select count(*) "+timesSQL).Scan(&facts.Backwards)
+	if err == nil {
+		facts.FirstBackwards, err = collect(ctx, r.planner, "select position, extract(epoch from latest - recorded_at)::float8 "+timesSQL+" order by position limit $1",
+			func(row pgx.CollectableRow) (b Backward, err error) { return b, row.Scan(&b.Position, &b.Seconds) }, maxListed)
+	}
+	if err != nil {
+		return fmt.Errorf("read the times: %w", err)
+	}
+	return nil
+}
+
+// decisions lists the decisions that MACs are demanded, and checks them.
+func (r *run) decisions(ctx context.Context, facts *LogFacts) (err error) {
+	facts.Decisions, err = collect(ctx, r.planner, "select position, reason, decided_by, lost_key, decided_at from mac_decisions order by id limit $1",
+		func(row pgx.CollectableRow) (d Decision, err error) {
+			err = row.Scan(&d.Position, &d.Reason, &d.By, &d.LostKey, &d.At)
+			d.At = d.At.UTC()
+			return d, err
+		}, maxListed)
+	if err == nil {
+		err = r.planner.QueryRow(ctx, "select count(*) from events where mac is null").Scan(&facts.WithoutMAC)
+	}
+	if err != nil {
+		return fmt.Errorf("read the decisions about MACs: %w", err)
+	}
+	switch {
+	case r.macs == nil:
+		facts.MACs = macsNoKey
+		return nil
+	case !r.macs.Demanded():
+		facts.MACs = macsNotDemanded
+	default:
+		facts.MACs = macsChecked
+	}
+	return r.forged(r.macs.CheckDecisions(ctx, r.planner))
+}
+
+const basesSQL = `
+select b.stream, b.version, b.chain, b.mac, e.chain is not distinct from b.chain
+  from stream_bases b left join events e on e.stream = b.stream and e.version = b.version`
+
+// bases checks the bases of streams with events without a MAC.
+func (r *run) bases(ctx context.Context, _ *LogFacts) error {
+	rows, err := r.planner.Query(ctx, basesSQL)
+	if err != nil {
+		return fmt.Errorf("read the bases of streams: %w", err)
+	}
+	var name string
+	var version int64
+	var chain, mac []byte
+	var same bool
+	_, err = pgx.ForEachRow(rows, []any{&name, &version, &chain, &mac, &same}, func() error {
+		stream, err := codec.ParseStreamID(name)
+		if err != nil {
+			return err
+		}
+		if !same {
+			r.mismatch(Forged, name, version, 0, "the history of the stream up to this version is not the one for which MACs were decided")
+		}
+		if r.macs == nil {
+			return nil
+		}
+		return r.forged(r.macs.CheckBase(stream, version, chain, mac))
+	})
+	if err != nil {
+		return fmt.Errorf("read the bases of streams: %w", err)
+	}
+	return nil
+}
+
+// forged turns the error of a check into a mismatch.
+func (r *run) forged(err error) error {
+	var f *eventstore.ForgedError
+	if !errors.As(err, &f) {
+		return err
+	}
+	r.mismatch(Forged, f.Stream.String(), f.Version, f.Position, "%s", f.Problem)
+	return nil
+}
+
+// mismatch reports a mismatch that no reader found.
+func (r *run) mismatch(kind Kind, stream string, version, position int64, detail string, args ...any) {
+	r.readers[0].report.add(Mismatch{Kind: kind, Stream: stream, Version: version, Position: position, Detail: fmt.Sprintf(detail, args...)})
+}
+
+// collect reads the rows of a query with a limit. It returns an empty list and not nil.
+func collect[T any](ctx context.Context, tx pgx.Tx, sql string, scan pgx.RowToFunc[T], limit int) ([]T, error) {
+	rows, err := tx.Query(ctx, sql, limit)
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectRows(rows, scan)
+	if found == nil {
+		found = []T{}
+	}
+	return found, err
+}
