@@ -69,7 +69,9 @@ func subscriberAlarms(all []feed.Subscriber) (alarms []alarm) {
 // alarmWatch reads the subscribers from time to time and keeps the alarms.
 type alarmWatch struct {
 	read func(context.Context) ([]feed.Subscriber, error)
-	log  *slog.Logger
+	// own returns the alarms that only this node knows. It may be nil.
+	own func() []alarm
+	log *slog.Logger
 
 	mu          sync.Mutex
 	subscribers []feed.Subscriber
@@ -102,7 +104,11 @@ func (w *alarmWatch) check(ctx context.Context, starting bool) {
 		return
 	}
 	now := map[[2]string]alarm{}
-	for _, a := range subscriberAlarms(all) {
+	found := subscriberAlarms(all)
+	if w.own != nil {
+		found = append(found, w.own()...)
+	}
+	for _, a := range found {
 		if !starting || a.name != alarmLag {
 			now[[2]string{a.name, a.subscriber}] = a
 		}
@@ -157,7 +163,7 @@ func (w *alarmWatch) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, label)
 	}
 	raised := w.names()
-	for _, name := range []string{alarmParked, alarmLag} {
+	for _, name := range []string{alarmParked, alarmLag, alarmForged, alarmLostDecision} {
 		value := 0.0
 		if slices.Contains(raised, name) {
 			value = 1

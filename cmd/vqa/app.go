@@ -62,13 +62,18 @@ type app struct {
 	log      *slog.Logger
 	ownerURL string
 	// clock shows the time of the database to every part that decides by time.
-	clock     *postgres.Clock
-	pool      *pgxpool.Pool
-	codec     *codec.Codec
-	store     *postgres.Store
-	commands  *command.Service
-	resources *resources.Reader
-	ledger    *ledger.Reader
+	clock *postgres.Clock
+	pool  *pgxpool.Pool
+	codec *codec.Codec
+	store *postgres.Store
+	// guard computes and checks MACs. It is nil without the secret key of the installation, and
+	// guardError says why.
+	guard      *postgres.Guard
+	guardError error
+	forged     *forged
+	commands   *command.Service
+	resources  *resources.Reader
+	ledger     *ledger.Reader
 
 	server *embedded.Server
 	stop   context.CancelFunc
@@ -102,7 +107,7 @@ func catalog(c config) model.Catalog {
 
 // openApp opens the database, migrates its schema and starts the command pipeline.
 func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ *app, err error) {
-	a := &app{config: c, log: log, clock: with.clock}
+	a := &app{config: c, log: log, clock: with.clock, forged: &forged{log: log}}
 	if a.clock == nil {
 		a.clock = postgres.NewClock(time.Now, log)
 	}
@@ -119,8 +124,12 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 	for _, p := range allProjections() {
 		inline = append(inline, p)
 	}
+	guarding, err := a.openGuard(ctx, with.serving)
+	if err != nil {
+		return nil, err
+	}
 	a.store = postgres.New(a.pool, a.codec, postgres.WithProjections(inline...), postgres.WithLogger(log),
-		postgres.WithNonces(rand.Reader))
+		postgres.WithNonces(rand.Reader), guarding)
 	if err := a.refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -160,9 +169,9 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 	return a, nil
 }
 
-// openDatabase connects to the configured Postgres, or to the embedded one, which it starts unless
-// it already runs. With serving, the database must pass the checks of the log.
-func (a *app) openDatabase(ctx context.Context, serving bool) error {
+// findDatabase sets the address of the configured Postgres, or of the embedded one, which it starts
+// unless it already runs.
+func (a *app) findDatabase(ctx context.Context) error {
 	a.ownerURL = a.config.DatabaseURL
 	if a.ownerURL == "" {
 		server, err := embedded.Start(ctx, embedded.Options{
@@ -176,6 +185,15 @@ func (a *app) openDatabase(ctx context.Context, serving bool) error {
 			return fmt.Errorf("creating the database: %w", err)
 		}
 		a.ownerURL = server.URL(databaseName)
+	}
+	return nil
+}
+
+// openDatabase connects to the database and migrates it. With serving, the database must pass the checks
+// of the log.
+func (a *app) openDatabase(ctx context.Context, serving bool) error {
+	if err := a.findDatabase(ctx); err != nil {
+		return err
 	}
 	if serving {
 		if err := postgres.CheckServer(ctx, a.ownerURL); err != nil {

@@ -81,6 +81,13 @@ func TestNodesShareKeyAndStore(t *testing.T) {
 	out, err = b.output(t, "nodes", "adopt", "--store")
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, out, "nothing changed")
+	// The MACs of the log have the lost key.
+	refused(b, "its MAC names an unknown key", "vqa ledger demand-macs --lost-key")
+	out, err = b.output(t, "credits", "grant", onA.key.AccountID, "5", "--reason", "x", "--idempotency-key", "k")
+	require.Error(t, err)
+	require.Contains(t, out, "this tool cannot change the log")
+	out, err = b.output(t, "ledger", "demand-macs", "--lost-key", "--reason", "the disk of the key is gone")
+	require.NoError(t, err, "%s", out)
 	require.NoError(t, b.start())
 	again := onB.ask(t, videoID, "Is there a cat?", "Prefer", "wait=100")
 	require.Equal(t, "completed", again.text("status"), "%s", again.raw)

@@ -2,20 +2,35 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime/debug"
+	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 
 	"vqa/cmd/vqa/internal/finance"
 	"vqa/cmd/vqa/internal/terminal"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/postgres"
 	"vqa/projections/ledger"
 	"vqa/projections/ledger/audit"
+	"vqa/projections/resources"
 )
 
 const ledgerVerifyHelp = `Replays the ledger of each ACCOUNT, or of all accounts, and reports every contradiction between the log,
 its hash chains, the read models and the signed checkpoints. It can run beside the service. The exit
 status is 1 when there is a mismatch.
+
+It only reads: it takes the role vqa_auditor, migrates nothing, and runs on a replica, too. With secret.key in the data
+folder it also checks that the service wrote each event (docs/ledger.md#macs). With --all-streams it verifies every
+stream, snapshot, base and read model, and lists gaps between positions and times that run backwards.
 
 Kinds of mismatches:
   altered     the hash of an event does not match its content and the hash before it
@@ -25,6 +40,10 @@ Kinds of mismatches:
   hold        a hold ended twice or with another amount, or the read model has another hold
   checkpoint  a checkpoint is not signed by a known key, does not follow from the checkpoint before it,
               or contradicts the log
+  forged      a row has no valid MAC, so the service did not write it
+  snapshot    a snapshot differs from the state that its events fold to
+  position    positions do not ascend with the versions of a stream, or were never drawn
+  read_model  a row of another read model differs from the log, is missing, or has no event
 
 Mismatches that only follow from a damaged event are not listed. Repair the event and verify again.
 
@@ -38,7 +57,8 @@ Mismatches that only follow from a damaged event are not listed. Repair the even
   counts           mismatches by kind
   mismatches       at most 10,000, each with account_id, kind, stream, version, position and detail; a
                    missing event has the position of the last event before it
-  left_out         number of mismatches that are not listed`
+  left_out         number of mismatches that are not listed
+  log              with --all-streams, facts about the whole log: MACs, decisions, gaps, times, snapshots`
 
 func ledgerVerifyCommand() *cobra.Command {
 	var scope audit.Scope
@@ -50,7 +70,7 @@ func ledgerVerifyCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			scope.Accounts = args
 			defer debug.SetGCPercent(debug.SetGCPercent(audit.GCPercent))
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return withReader(cmd, func(ctx context.Context, a *app) error {
 				bar := terminal.NewProgress(cmd.ErrOrStderr(), "verifying", "events")
 				report, err := a.auditor().Verify(ctx, scope, bar.Set)
 				bar.Finish()
@@ -68,7 +88,75 @@ func ledgerVerifyCommand() *cobra.Command {
 
 // auditor verifies the ledger of this installation.
 func (a *app) auditor() *audit.Auditor {
-	return &audit.Auditor{Pool: a.pool, Codec: a.codec, Models: ledger.Projections()}
+	auditor := &audit.Auditor{Pool: a.pool, Codec: a.codec, Models: ledger.Projections(), Others: resources.Projections()}
+	if a.guard != nil {
+		auditor.MACs = a.guard
+	}
+	return auditor
+}
+
+// withReader runs do with a database that is only read and never migrated.
+func withReader(cmd *cobra.Command, do func(ctx context.Context, a *app) error) error {
+	c, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	a, err := openReader(cmd.Context(), c, newLogger(cmd.ErrOrStderr(), c))
+	if err != nil {
+		return err
+	}
+	err = do(cmd.Context(), a)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && (refused.Code == undefinedTable || refused.Code == undefinedColumn) {
+		err = fmt.Errorf("%w; the database has the schema of another release: use the program of that release, or run vqa migrate", err)
+	}
+	return errors.Join(err, a.Close())
+}
+
+// openReader opens the database for an auditor.
+func openReader(ctx context.Context, c config, log *slog.Logger) (a *app, err error) {
+	a = &app{config: c, log: log, clock: postgres.NewClock(time.Now, log), codec: codec.Events(), forged: &forged{log: log}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if err := a.findDatabase(ctx); err != nil {
+		return a, err
+	}
+	if a.pool, err = postgres.ConnectAuditor(ctx, a.ownerURL); err != nil {
+		return a, err
+	}
+	return a, a.readGuard(ctx)
+}
+
+// readGuard opens the guard when the data folder has the secret key.
+func (a *app) readGuard(ctx context.Context) error {
+	key, err := os.ReadFile(filepath.Join(a.config.DataDir, secretKeyFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the secret key of the installation: %w", err)
+	}
+	keys, err := macKeys(a.config, key)
+	if err != nil {
+		return err
+	}
+	guard, err := postgres.OpenGuard(ctx, a.pool, keys[0], keys[1:]...)
+	var other *eventstore.ForgedError
+	switch {
+	case errors.As(err, &other):
+		guard.Demand() // the audit reports the decision
+	case err != nil:
+		return err
+	}
+	a.guard = guard
+	kept, err := a.keptDecision()
+	if kept {
+		guard.Demand()
+	}
+	return err
 }
 
 // printAudit prints the report of an audit. Its error is the exit status 1 when there is a mismatch.

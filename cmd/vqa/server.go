@@ -221,9 +221,9 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	if s.sealer, err = s.newSealer(); err != nil {
 		return err
 	}
-	s.feed = feed.New(s.pool, s.codec, s.log)
+	s.feed = feed.New(s.pool, s.codec, s.log, feed.WithCheck(s.guard.CheckEvent))
 	s.writers = &postgres.WriterWatch{Pool: s.pool, Timeout: s.config.LogWriterTimeout, Log: s.log}
-	s.alarms = &alarmWatch{log: s.log, read: func(ctx context.Context) ([]feed.Subscriber, error) {
+	s.alarms = &alarmWatch{log: s.log, own: s.forged.alarms, read: func(ctx context.Context) ([]feed.Subscriber, error) {
 		return s.feed.Subscribers(ctx, subscriberNames()...)
 	}}
 	s.artifacts.Drawing, s.artifacts.Wake = s.resources.Drawing, s.feed.Watch
@@ -278,7 +278,6 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 			MinPurchaseCents: c.MinPurchaseCents, BatchDiscountPct: c.BatchDiscountPct, BatchMinPrompts: 2, BatchMaxPrompts: 10,
 		},
 		LegacyKeys: legacyKeys, KeyUsed: s.keyUses.Note,
-		SignIn:   &httpapi.SignIn{Secret: derivedKey(key, "sessions of people"), Network: edge.ClientNetwork(proxies)},
 		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Answered: s.meter.answered, Log: s.log,
 		Reference:      renderer,
 		SandboxAddress: s.address, Passing: s.passing,
@@ -332,6 +331,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the check of ffmpeg", func() error { s.extraction.Run(working); return nil })
 	s.work("the demo videos", func() error { s.makeDemos(working); return nil })
 	s.work("the recording of key uses", func() error { s.keyUses.Run(working); return nil })
+	s.work("the watch of decisions about MACs", func() error { s.watchDecision(working); return nil })
 	s.work("the alarms", func() error { s.alarms.Run(working); return nil })
 	s.work("the rebuild of read models", func() error { s.keepFresh(working); return nil })
 	s.work("housekeeping", func() error { s.keepHouse(working); return nil })

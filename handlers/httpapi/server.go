@@ -71,11 +71,7 @@ func New(o Options) (Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	behind := o.edge(c, s, deprecated(s.changes, o.PublicURL))
-	if behind.People, behind.Tokens, err = s.people(); err != nil {
-		return nil, err
-	}
-	e, err := edge.New(behind)
+	e, err := edge.New(o.edge(c, s, deprecated(s.changes, o.PublicURL)))
 	if err != nil {
 		return nil, err
 	}
