@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-media test-fresh words race soak chaos rolling webhooks sockets streams lint bench eval generate contract fuzz-api verify clean
+.PHONY: help setup build run test test-media test-fresh faults words race soak chaos rolling webhooks sockets streams lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
@@ -113,6 +113,9 @@ test-media: setup ## Test all that runs ffmpeg with the static build (part of ma
 
 test-fresh: ## Build, serve and ask without ffmpeg, Postgres and rights (1 min, warm caches)
 	@.ci/fresh
+
+faults: setup ## Kill, stop and cut off nodes, databases and engines
+	go test ./cmd/vqa -count 1 -timeout 30m -parallel 3 -faults
 
 race: setup ## Run the Go tests under the race detector (up to 20 min)
 	go test -race -timeout 20m ./...

@@ -52,6 +52,9 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (code int, err error) {
 	// The tests mostly wait for processes, so more of them run at once than there are cores.
 	flag.Parse()
+	if err := selectTests(); err != nil {
+		return 1, err
+	}
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 			return 1, err
