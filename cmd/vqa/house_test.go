@@ -123,6 +123,13 @@ var importRules = append([]importRule{
 		why:   "operations must not depend on how a request came in",
 	},
 	{
+		name: "sign-in uses commands and the edge", in: []string{"vqa/handlers/httpapi/signin"},
+		only: []string{
+			"vqa/domain/...", "vqa/handlers/command", "vqa/handlers/httpapi/edge", "vqa/handlers/httpapi/pages",
+		},
+		why: "the pages of people have no other way to an account than commands with events",
+	},
+	{
 		name: "pages know no requests", in: []string{"vqa/handlers/httpapi/pages/..."},
 		never: []string{"vqa/handlers/httpapi/edge/...", "vqa/handlers/httpapi/api", "vqa/handlers/command/...", "vqa/projections/...", "net/http/...", chi},
 		why:   "a page is rendered from the values that it shows, so that a test needs no server",

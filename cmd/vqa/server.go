@@ -278,6 +278,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 			MinPurchaseCents: c.MinPurchaseCents, BatchDiscountPct: c.BatchDiscountPct, BatchMinPrompts: 2, BatchMaxPrompts: 10,
 		},
 		LegacyKeys: legacyKeys, KeyUsed: s.keyUses.Note,
+		SignIn:   &httpapi.SignIn{Secret: derivedKey(key, "sessions of people"), Network: edge.ClientNetwork(proxies)},
 		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Answered: s.meter.answered, Log: s.log,
 		Reference:      renderer,
 		SandboxAddress: s.address, Passing: s.passing,

@@ -37,7 +37,7 @@ func (s *server) GetClaimPage(ctx context.Context, r api.GetClaimPageRequestObje
 
 // claimPage returns what a person who opens the page sees.
 func (s *server) claimPage(ctx context.Context, typed string) (pages.Claim, error) {
-	if s.Sessions == nil {
+	if !s.peopleSignIn() {
 		return pages.Claim{View: pages.ViewOff}, nil
 	}
 	person, err := edge.ExchangeOf(ctx).SignIn()
@@ -173,21 +173,13 @@ func (s *server) validClaimToken(token, accountID, codeHash string) bool {
 	return hmac.Equal([]byte(token), []byte(s.claimToken(accountID, codeHash)))
 }
 
-// signInURL returns the URL of the session issuer, with a return address. It is empty if
-// the issuer is not a web address.
+// signInURL returns the address of the sign-in page that leads back to the claim.
 func (s *server) signInURL(typed string) string {
-	issuer, err := url.Parse(s.Sessions.Issuer())
-	if err != nil || (issuer.Scheme != "https" && issuer.Scheme != "http") || issuer.Host == "" {
-		return ""
-	}
-	back := s.url("/claim")
+	back := "/claim"
 	if code, ok := account.ParseUserCode(typed); ok {
 		back += "?" + url.Values{"code": {account.FormatUserCode(code)}}.Encode()
 	}
-	query := issuer.Query()
-	query.Set("return_to", back)
-	issuer.RawQuery = query.Encode()
-	return issuer.String()
+	return s.signInAt(back)
 }
 
 // originOf returns the scheme and the host of an address.

@@ -25,7 +25,7 @@ func (s *server) RequestDeviceCode(ctx context.Context, _ api.RequestDeviceCodeR
 	userCode := account.FormatUserCode(requested.UserCode)
 	instructions := "Send the user to claim_url. The user signs in, compares the code " + userCode + " and approves. " +
 		"Meanwhile, poll GET /v1/keys/request/{device_code}. The response with status consumed contains the key, once."
-	if s.Sessions == nil {
+	if !s.peopleSignIn() {
 		instructions = "This request cannot be approved: sign-in is not configured on this service."
 	}
 	return api.RequestDeviceCode202JSONResponse{

@@ -20,6 +20,7 @@ import (
 	"vqa/eventstore"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/edge"
+	"vqa/handlers/httpapi/signin"
 	"vqa/handlers/objects"
 	"vqa/handlers/wire"
 	"vqa/projections"
@@ -31,6 +32,7 @@ import (
 // Errors: resource_not_found for an id or a cursor of another tenant.
 type Resources interface {
 	edge.Accounts
+	signin.Reader
 	// OwnKey finds an API key of the tenant. Keys lists them newest first. Both include
 	// revoked and expired keys.
 	OwnKey(ctx context.Context, t resources.Tenant, id string) (account.Key, error)
@@ -167,6 +169,8 @@ type Options struct {
 	KeyUsed func(k account.Key, requestID string)
 	// Sessions verifies first-party sessions. If it is nil, none are accepted.
 	Sessions *edge.Sessions
+	// SignIn lets people sign in to the pages of this service. If it is nil, they cannot.
+	SignIn *SignIn
 	// PublicURL is the address of the service for clients, without a trailing slash.
 	PublicURL string
 	// Reference are the files that render the contract (package reference). If it is nil,
@@ -195,6 +199,14 @@ type Options struct {
 	// Streams are the times of event streams.
 	Streams StreamTimes
 	Log     *slog.Logger
+}
+
+// SignIn configures how people sign in. All fields are required.
+type SignIn struct {
+	// Secret is shared by all nodes. It signs the tokens of pages.
+	Secret []byte
+	// Network names the network of a client for people; see edge.ClientNetwork.
+	Network func(*http.Request) string
 }
 
 // StreamTimes are the times of an event stream. A 0 stands for the default.

@@ -71,7 +71,11 @@ func New(o Options) (Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := edge.New(o.edge(c, s, deprecated(s.changes, o.PublicURL)))
+	behind := o.edge(c, s, deprecated(s.changes, o.PublicURL))
+	if behind.People, behind.Tokens, err = s.people(); err != nil {
+		return nil, err
+	}
+	e, err := edge.New(behind)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (s *server) UpgradeKey(ctx context.Context, r api.UpgradeKeyRequestObject) 
 		Object: api.UpgradedKeyObjectApiKey, Livemode: true, ApiKey: upgraded.Secret, Tier: api.UpgradedKeyTier(upgraded.Tier),
 		ExpiresAt: stamp(*upgraded.ExpiresAt), GrantSeconds: upgraded.GrantSeconds, Note: &note,
 	}
-	if s.Sessions != nil {
+	if s.peopleSignIn() {
 		out.ClaimFlow = &api.ClaimFlow{
 			ClaimUrl: s.url("/claim"),
 			Instructions: "For a billed key, send POST /v1/keys/request. The person who pays opens the claim_url of the response and " +

@@ -55,6 +55,33 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) string {
 	return client.String()
 }
 
+// ClientNetwork returns a function that names the network of a client for people: the first 24 bits of an IPv4
+// address, or 48 bits of an IPv6 address. trusted is as for AddressHash.
+func ClientNetwork(trusted []netip.Prefix) func(*http.Request) string {
+	return func(r *http.Request) string {
+		text := clientAddress(r, trusted)
+		client, err := netip.ParseAddr(text)
+		if subscriber, failed := netip.ParsePrefix(text); failed == nil {
+			client, err = subscriber.Addr(), nil
+		}
+		if err != nil {
+			return "an unknown address"
+		}
+		if client.IsLoopback() || text == "::/64" {
+			return "this machine"
+		}
+		bits := 24
+		if client.Is6() {
+			bits = 48
+		}
+		network, err := client.Prefix(bits)
+		if err != nil {
+			return "an unknown address"
+		}
+		return network.String()
+	}
+}
+
 // forwarding lists the headers that proxies and tunnels add to requests.
 var forwarding = []string{
 	"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Server",

@@ -16,6 +16,7 @@
 //	bounds.go       the largest body that the contract can accept
 //	json.go         the body as strict JSON within these bounds
 //	body.go         the body: its type and size, the contract, the rules of its operation
+//	people.go       requests to the pages on which people sign in; session_own.go checks their sessions
 //	tools.go        requests to the agent tool endpoint, and the operations that its tools carry out
 //	api             parameter binding, then the operation
 //	etag.go         whether the client has the response already
@@ -25,7 +26,8 @@
 // # Guarantees
 //
 //   - Every response carries X-Request-Id. Every response outside 2xx is the envelope of
-//     the contract with a code of the closed registry. Internal causes are logged and
+//     the contract with a code of the closed registry. The pages of people redirect, and show
+//     the message of the envelope as a page. Internal causes are logged and
 //     never shown.
 //   - Every response says how many requests are left, and each 429 and 503 says when to
 //     try again. Without a database a node counts by itself.

@@ -98,6 +98,9 @@ func (e *Edge) serve(x *Exchange, r *http.Request) error {
 		e.serveTools(x, r)
 		return nil
 	}
+	if e.People != nil && ofPeople(r.URL.Path) {
+		return e.servePeople(x, r)
+	}
 	if r.Method == http.MethodHead {
 		// net/http drops the body of a response to HEAD.
 		r = r.Clone(r.Context())

@@ -58,6 +58,10 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.As(err, &other) {
 		status = other.HTTPStatus()
 	}
+	if x.operation == peopleOperation && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		x.edge.People.Problem(w, r, status, f)
+		return
+	}
 	writeEnvelope(w, status, f, x.RequestID)
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/eventstore"
 	"vqa/handlers/command"
@@ -51,6 +52,8 @@ type Exchange struct {
 	// credential is the credential of the request, valid or not, or empty. Stored responses
 	// that contain a secret are encrypted with it.
 	credential string
+	// own is the session of this service that SignIn accepted, or zero.
+	own account.Session
 	// idempotencyKey is the Idempotency-Key as it was sent, or empty.
 	idempotencyKey string
 	// claim is the lock on the Idempotency-Key while the request runs, or nil.

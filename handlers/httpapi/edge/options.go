@@ -36,6 +36,10 @@ type Accounts interface {
 	ClientToken(ctx context.Context, secretHash string) (account.ClientToken, account.Key, bool, error)
 	// Account finds an account. Its keys are left out.
 	Account(ctx context.Context, id string) (account.State, bool, error)
+	// Session finds the session of a person by the hash of its secret, and SessionByID by its id, both in any
+	// state.
+	Session(ctx context.Context, secretHash string) (account.Session, bool, error)
+	SessionByID(ctx context.Context, id string) (account.Session, bool, error)
 }
 
 // Answered describes a finished request, for metrics.
@@ -78,10 +82,15 @@ type Options struct {
 	// KeyUsed is called with every key that passed authentication. It must not block. It may
 	// be nil.
 	KeyUsed func(k account.Key, requestID string)
-	// PublicURL is the address of the service. A session on a WebSocket works on its pages only.
+	// PublicURL is the address of the service. A session on a WebSocket works on its pages only. Over
+	// https, cookies are secure.
 	PublicURL string
 	// Sessions verifies first-party sessions. If it is nil, none are accepted.
 	Sessions *Sessions
+	// Tokens issues and verifies the tokens of the service's own pages. If it is nil, there are none.
+	Tokens *SessionTokens
+	// People serves the pages on which people sign in. If it is nil, they do not exist.
+	People People
 	// Deprecations must contain DeprecatedLegacyKeys and DeprecatedModelAliases.
 	Deprecations []Deprecation
 	// Answered is called after every response. It must not block. It may be nil.

@@ -107,8 +107,11 @@ func verified(token *jwt.JSONWebToken, keys []jose.JSONWebKey) (claims jwt.Claim
 // client tokens contain no dot.
 func looksLikeSession(credential string) bool { return strings.Count(credential, ".") == 2 }
 
-// session is a signed-in person.
-type session struct{ account account.State }
+// session is a signed-in person. own is the session of this service, or zero for one of another issuer.
+type session struct {
+	account account.State
+	own     account.Session
+}
 
 // caller returns the person as a caller: with all scopes, in live mode
 // (docs/contract.md#modes).
@@ -119,6 +122,9 @@ func (s session) caller(requestID string) command.Caller {
 // signIn verifies a session. The first session of a person opens an account. Errors:
 // invalid_api_key, account_restricted, upstream_error.
 func (e *Edge) signIn(ctx context.Context, raw, requestID string) (session, error) {
+	if e.Tokens != nil && e.Tokens.issued(raw) {
+		return e.ownToken(ctx, raw)
+	}
 	if e.Sessions == nil {
 		return session{}, fault.New(fault.InvalidAPIKey, "")
 	}
@@ -146,7 +152,7 @@ func (e *Edge) signIn(ctx context.Context, raw, requestID string) (session, erro
 }
 
 // SignIn authenticates the visitor of a page by the Authorization header or the session
-// cookie. Only pages may use it: they have their own protection against cross-site
+// cookie: the secret of a session of this service, or a token of the configured issuer. Only pages may use it: they have their own protection against cross-site
 // requests. It also sets Caller, for the access log. Errors: those of signIn, and
 // invalid_api_key for a request without a session.
 func (x *Exchange) SignIn() (command.Caller, error) {
@@ -154,17 +160,25 @@ func (x *Exchange) SignIn() (command.Caller, error) {
 	if err != nil {
 		return command.Caller{}, err
 	}
-	if !given {
-		cookie, err := x.Request.Cookie(sessionCookie)
-		if err != nil || len(cookie.Value) > maxCredential {
+	var person session
+	switch own := x.CookieValue(sessionCookie); {
+	case given:
+		person, err = x.edge.signIn(x.Request.Context(), raw, x.RequestID)
+	case own != "" && !looksLikeSession(own):
+		raw = own
+		person, err = x.edge.ownSession(x.Request.Context(), raw, x.RequestID)
+	default:
+		cookie, missing := x.Request.Cookie(sessionCookie)
+		if missing != nil || len(cookie.Value) > maxCredential || !looksLikeSession(cookie.Value) {
 			return command.Caller{}, fault.New(fault.InvalidAPIKey, "The request has no session. Sign in first.")
 		}
 		raw = cookie.Value
+		person, err = x.edge.signIn(x.Request.Context(), raw, x.RequestID)
 	}
-	person, err := x.edge.signIn(x.Request.Context(), raw, x.RequestID)
 	if err != nil {
 		return command.Caller{}, err
 	}
 	x.Caller = person.caller(x.RequestID)
+	x.own = person.own
 	return x.Caller, nil
 }

@@ -1,5 +1,5 @@
-// Package pages renders the HTML pages: the documentation, the home page, the claim page and the
-// page /live, which sends live video.
+// Package pages renders the HTML pages: the documentation, the home page, the claim page, the pages on which
+// people sign in, and the page /live, which sends live video.
 //
 // It does not handle requests. The operations of httpapi read the values of a page, call
 // this package and send the page. No page runs an inline script or loads anything from

@@ -28,10 +28,18 @@ var (
 	homePage      = chapter("home.html")
 	claimTemplate = page("claim.html")
 	livePage      = chapter("live.html")
+	signInPage    = people("signin.html")
+	accountPage   = people("account.html")
+	problemPage   = people("problem.html")
 )
 
 func page(file string) *template.Template {
 	return template.Must(template.ParseFS(pageFiles, "templates/layout.html", "templates/"+file))
+}
+
+// people parses a page of a person who signs in.
+func people(file string) *template.Template {
+	return template.Must(page(file).ParseFS(pageFiles, "templates/people.html"))
 }
 
 // chapter parses a page with links to the other pages of the documentation.

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/terminal"
+)
+
+// signInLink is the output of `vqa signin`. The link cannot be read again.
+type signInLink struct {
+	URL       string    `json:"url"`
+	ExpiresAt time.Time `json:"expires_at"`
+	// RequestID identifies the change in the log.
+	RequestID string `json:"request_id"`
+}
+
+func signInCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "signin",
+		Short: "Print a one-time link that signs you in to the pages of the service",
+		Long: "Prints a link that signs a browser in as the operator of this installation. The link works once, for 10 minutes.\n" +
+			"It also works when VQA_OIDC_ISSUER is set, so that a broken provider does not lock you out.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				link, err := a.signInLink(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return terminal.PrintJSON(cmd.OutOrStdout(), link)
+				}
+				s := terminal.NewScreen(cmd.OutOrStdout())
+				fmt.Fprintf(s, "  %s\n\n  Open this link in a browser. It works once, until %s.\n", s.Paint(terminal.Bold, link.URL), link.ExpiresAt.Format(time.RFC3339))
+				if announced(a.config.DataDir) == "" && a.config.DatabaseURL == "" {
+					fmt.Fprintln(s, "  The service does not run here now: start it with vqa serve.")
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd)
+}
+
+// signInLink creates a one-time link of the operator.
+func (a *app) signInLink(ctx context.Context) (signInLink, error) {
+	request := newRequestID()
+	secret, expires, err := a.commands.CreateSignInLink(ctx, operator(), request)
+	if err != nil {
+		return signInLink{}, err
+	}
+	at := a.config.PublicURL
+	if running := announced(a.config.DataDir); running != "" && at == "http://"+a.config.Addr {
+		at = running // the port may have been chosen at the start
+	}
+	return signInLink{URL: at + "/signin?link=" + url.QueryEscape(secret), ExpiresAt: expires, RequestID: request}, nil
+}
