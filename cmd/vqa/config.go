@@ -108,9 +108,13 @@ type config struct {
 	MinPurchaseCents     int64           `env:"VQA_MIN_PURCHASE_CENTS" envDefault:"500" format:"US cents" help:"Smallest of these other amounts."`
 	BatchDiscountPct     int             `env:"VQA_BATCH_DISCOUNT_PCT" envDefault:"50" format:"percent, 0 to 100" help:"Discount on every prompt of a batch after the first."`
 
-	SessionIssuer   string `group:"Sessions" env:"VQA_SESSION_ISSUER" format:"http or https URL" help:"Issuer of first-party sessions, compared exactly with the claim iss. When empty, no sessions are accepted."`
+	SessionIssuer   string `group:"Sessions" env:"VQA_SESSION_ISSUER" format:"http or https URL" help:"Issuer of first-party sessions besides this service, compared exactly with the claim iss. When empty, only the sessions of /signin are accepted."`
 	SessionAudience string `env:"VQA_SESSION_AUDIENCE" help:"Value that the claim aud of a session must contain. When empty, the claim is not checked."`
 	SessionKeysURL  string `env:"VQA_SESSION_JWKS_URL" format:"https URL" help:"Public keys (JWKS) that sign the sessions."`
+
+	OIDCIssuer       string `group:"Sign-in of people" env:"VQA_OIDC_ISSUER" format:"https URL" help:"OpenID provider where people sign in, exactly as in its claim iss. When empty, they sign in with the one-time link of vqa signin, or with a passkey. Its redirect address is VQA_PUBLIC_URL with the path /signin/callback."`
+	OIDCClientID     string `env:"VQA_OIDC_CLIENT_ID" help:"Client id of this service at the provider. Required with VQA_OIDC_ISSUER."`
+	OIDCClientSecret string `env:"VQA_OIDC_CLIENT_SECRET" secret:"true" help:"Client secret at the provider. It may be empty for a public client."`
 
 	ForgeClientID       string `group:"Identity check of upgrades" env:"VQA_FORGE_CLIENT_ID" help:"Client id at the identity provider that an upgrade asks. When empty, upgrades need no identity; otherwise all four settings are required."`
 	ForgeDeviceCodeURL  string `env:"VQA_FORGE_DEVICE_CODE_URL" format:"https URL" help:"Where the device flow of that provider starts. An http URL is accepted for a target of VQA_EGRESS_ALLOW."`
@@ -199,6 +203,9 @@ func (c config) check() error {
 		return err
 	}
 	if err := c.checkSessions(); err != nil {
+		return err
+	}
+	if err := c.checkOIDC(); err != nil {
 		return err
 	}
 	if err := c.checkForge(); err != nil {

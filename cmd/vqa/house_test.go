@@ -126,6 +126,7 @@ var importRules = append([]importRule{
 		name: "sign-in uses commands and the edge", in: []string{"vqa/handlers/httpapi/signin"},
 		only: []string{
 			"vqa/domain/...", "vqa/handlers/command", "vqa/handlers/httpapi/edge", "vqa/handlers/httpapi/pages",
+			"github.com/go-webauthn/webauthn/...",
 		},
 		why: "the pages of people have no other way to an account than commands with events",
 	},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -26,7 +25,6 @@ import (
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/edge"
-	"vqa/handlers/httpapi/reference"
 	"vqa/handlers/intake"
 	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/intake/fixture"
@@ -248,6 +246,10 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	signIn, err := c.signIn(key, proxies, s.clock.Now)
+	if err != nil {
+		return nil, err
+	}
 	legacyKeys, err := c.legacyKeys()
 	if err != nil {
 		return nil, err
@@ -278,7 +280,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 			MinPurchaseCents: c.MinPurchaseCents, BatchDiscountPct: c.BatchDiscountPct, BatchMinPrompts: 2, BatchMaxPrompts: 10,
 		},
 		LegacyKeys: legacyKeys, KeyUsed: s.keyUses.Note,
-		SignIn:   &httpapi.SignIn{Secret: derivedKey(key, "sessions of people"), Network: edge.ClientNetwork(proxies)},
+		SignIn:   signIn,
 		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Answered: s.meter.answered, Log: s.log,
 		Reference:      renderer,
 		SandboxAddress: s.address, Passing: s.passing,
@@ -294,21 +296,6 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 		},
 		Alarms: s.alarms.names,
 	})
-}
-
-// renderer opens the program that renders the API reference at /docs. It is required only when
-// VQA_REFERENCE_DIR is set.
-func (s *server) renderer(c config) (fs.FS, error) {
-	files, err := reference.Open(c.ReferenceDir)
-	switch {
-	case err == nil:
-		return files, nil
-	case c.ReferenceDir != "":
-		return nil, fmt.Errorf("VQA_REFERENCE_DIR: %w", err)
-	default:
-		s.log.Warn("the API reference at /docs is not rendered", "reason", err.Error())
-		return nil, nil
-	}
 }
 
 // run starts the parts that work in the background, and the HTTP server.

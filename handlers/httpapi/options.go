@@ -201,10 +201,13 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// SignIn configures how people sign in. All fields are required.
+// SignIn configures how people sign in. A field is required unless its comment says that it may be nil.
 type SignIn struct {
-	// Secret is shared by all nodes. It signs the tokens of pages.
-	Secret []byte
+	// Secret and TicketKey are shared by all nodes. Secret signs the tokens of pages. TicketKey has 32 bytes and
+	// encrypts the state of a sign-in in the browser.
+	Secret, TicketKey []byte
+	// Provider is the OpenID provider, or nil.
+	Provider signin.Provider
 	// Network names the network of a client for people; see edge.ClientNetwork.
 	Network func(*http.Request) string
 }

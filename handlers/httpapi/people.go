@@ -18,7 +18,7 @@ func (s *server) people() (edge.People, *edge.SessionTokens, error) {
 	}
 	h, err := signin.New(signin.Options{
 		Service: s.Service, Read: s.Resources, Pages: s.pages, Tokens: tokens, PublicURL: s.PublicURL, SameSite: s.sameSite,
-		Network: s.SignIn.Network, Log: s.Log,
+		Network: s.SignIn.Network, Log: s.Log, Provider: s.SignIn.Provider, TicketKey: s.SignIn.TicketKey,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -21,7 +21,7 @@ import (
 func openWithSignIn(t *testing.T, adjust ...func(*httpapi.Options)) *world {
 	t.Helper()
 	return open(t, append([]func(*httpapi.Options){func(o *httpapi.Options) {
-		o.SignIn = &httpapi.SignIn{Secret: bytes.Repeat([]byte{5}, 32), Network: edge.ClientNetwork(nil)}
+		o.SignIn = &httpapi.SignIn{Secret: bytes.Repeat([]byte{5}, 32), TicketKey: bytes.Repeat([]byte{6}, 32), Network: edge.ClientNetwork(nil)}
 	}}, adjust...)...)
 }
 

@@ -11,5 +11,9 @@
 //   - The error is forge_token_invalid if the provider refuses the token, and upstream_error
 //     if the provider fails.
 //
-// It may import domain and the standard library. The caller passes the HTTP transport.
+// It is also the OpenID provider at which people sign in (OpenID): the code flow with PKCE, a nonce and a state.
+// Of the statement of the provider, only the subject is kept. The signature, the issuer, the audience, the times
+// and the nonce are checked.
+//
+// It may import domain, go-oidc, oauth2 and the standard library. The caller passes the HTTP transport.
 package identity

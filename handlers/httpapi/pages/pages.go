@@ -16,6 +16,9 @@ import (
 //go:embed templates/*.html assets
 var pageFiles embed.FS
 
+//go:embed assets/passkeys.js
+var passkeyScript []byte
+
 // The templates. docs_url and unsupported_action.docs_url are links to these pages.
 var (
 	// docsPage replaces referencePage if the renderer is not installed.

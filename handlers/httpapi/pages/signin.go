@@ -108,6 +108,9 @@ func (p *Pages) Problem(s Problem) (Page, error) {
 	return personal(rendered(problemPage, problemPolicy, map[string]any{"Title": "This did not work", "Problem": s}))
 }
 
+// PasskeyScript returns the script of the pages with passkeys.
+func (p *Pages) PasskeyScript() []byte { return passkeyScript }
+
 // personal adds the headers of a page that only one person may see.
 func personal(page Page, err error) (Page, error) {
 	if err != nil {

@@ -2,6 +2,7 @@ package signin
 
 import (
 	"net/http"
+	"net/url"
 
 	"vqa/domain/fault"
 	"vqa/handlers/httpapi/edge"
@@ -18,7 +19,10 @@ func (h *Handler) signInPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shown := pages.SignIn{ReturnTo: returnTo, Link: query.Get("link")}
+	shown := pages.SignIn{ReturnTo: returnTo, Link: query.Get("link"), Passkeys: h.party != nil}
+	if h.Provider != nil {
+		shown.Provider, shown.ProviderURL = h.Provider.Name(), edge.SignInPath+"/provider?return_to="+url.QueryEscape(returnTo)
+	}
 	if len(shown.Link) > maxLink {
 		return fault.Invalid(fault.Violation{Param: "link", Code: fault.Length, Message: "must be the secret of a link"})
 	}

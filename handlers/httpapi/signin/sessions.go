@@ -1,7 +1,6 @@
 package signin
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
@@ -53,7 +52,7 @@ func (h *Handler) account(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shown := pages.Account{AccountID: caller.AccountID, Now: h.Service.Now(), Notice: notices[r.URL.Query().Get("done")]}
+	shown := pages.Account{AccountID: caller.AccountID, Now: h.Service.Now(), Passkeys: h.party != nil, Notice: notices[r.URL.Query().Get("done")]}
 	for _, s := range sessions {
 		shown.Sessions = append(shown.Sessions, pages.SessionRow{
 			ID: s.ID, Method: methods[s.Method], Browser: s.Browser, Network: s.Network, OpenedAt: s.OpenedAt, LastUsedAt: s.LastUsedAt,
@@ -161,9 +160,5 @@ func (h *Handler) token(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusOK)
-	// A failed write cannot be reported: the status is sent already.
-	_ = json.NewEncoder(w).Encode(issuedToken{token, expires, current.AccountID})
-	return nil
+	return writeJSON(w, issuedToken{token, expires, current.AccountID})
 }

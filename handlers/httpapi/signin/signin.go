@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/go-webauthn/webauthn/webauthn"
+
 	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/handlers/command"
@@ -32,13 +34,17 @@ type Reader interface {
 	Passkeys(ctx context.Context, accountID string) (account.Passkeys, error)
 }
 
-// Options configure the pages. All fields are required.
+// Options configure the pages. A field is required unless its comment says that it may be nil.
 type Options struct {
 	Service *command.Service
 	Read    Reader
 	Pages   *pages.Pages
 	// Tokens issues the tokens of pages.
 	Tokens *edge.SessionTokens
+	// Provider is the OpenID provider, or nil.
+	Provider Provider
+	// TicketKey encrypts the state of a sign-in in the browser. It has 32 bytes, and all nodes share it.
+	TicketKey []byte
 	// PublicURL is the address of the service, without a trailing slash.
 	PublicURL string
 	// SameSite refuses forms of other sites.
@@ -51,7 +57,10 @@ type Options struct {
 // Handler serves the pages. It implements edge.People.
 type Handler struct {
 	Options
-	routes *http.ServeMux
+	routes  *http.ServeMux
+	tickets sealer
+	// party checks passkeys. It is nil where browsers have none.
+	party *webauthn.WebAuthn
 }
 
 // New returns the pages.
@@ -60,6 +69,13 @@ func New(o Options) (*Handler, error) {
 		return nil, errors.New("signin: an option is missing")
 	}
 	h := &Handler{Options: o, routes: http.NewServeMux()}
+	var err error
+	if h.tickets, err = newSealer(o.TicketKey, o.Service.Entropy); err != nil {
+		return nil, err
+	}
+	if h.party, err = relyingParty(o.PublicURL); err != nil {
+		return nil, err
+	}
 	h.route("GET "+edge.SignInPath, h.signInPage)
 	h.route("POST "+edge.SignInPath+"/link", h.useLink)
 	h.route("POST "+edge.SignOutPath, h.signOut)
@@ -67,6 +83,8 @@ func New(o Options) (*Handler, error) {
 	h.route("GET "+edge.SessionsPath, h.account)
 	h.route("POST "+edge.SessionsPath+"/revoke", h.revoke)
 	h.route("POST "+edge.SessionTokenPath, h.token)
+	h.routeProvider()
+	h.routePasskeys()
 	return h, nil
 }
 
