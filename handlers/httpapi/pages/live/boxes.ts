@@ -7,15 +7,20 @@ import { percent } from "./words.js";
 const line = 3;
 const font = 14;
 
-// draw replaces the boxes on the canvas, which covers the picture.
-export function draw(canvas: HTMLCanvasElement, detections: Detection[]): void {
+// draw replaces the boxes on the canvas, which has the same place as the video. The picture is in its middle, as large
+// as fits.
+export function draw(canvas: HTMLCanvasElement, view: HTMLVideoElement, detections: Detection[]): void {
   const scale = window.devicePixelRatio || 1;
-  const { clientWidth: width, clientHeight: height } = canvas;
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(height * scale);
+  const { clientWidth, clientHeight } = canvas;
+  canvas.width = Math.round(clientWidth * scale);
+  canvas.height = Math.round(clientHeight * scale);
   const pen = canvas.getContext("2d");
-  if (!pen) return;
+  if (!pen || !view.videoWidth) return;
+  const ratio = view.videoWidth / view.videoHeight;
+  const width = Math.min(clientWidth, clientHeight * ratio);
+  const height = width / ratio;
   pen.scale(scale, scale);
+  pen.translate((clientWidth - width) / 2, (clientHeight - height) / 2);
   pen.font = `600 ${font}px system-ui, sans-serif`;
   pen.textBaseline = "middle";
   for (const { term, confidence, box } of detections) {

@@ -54,7 +54,7 @@ function say(element: HTMLElement, text: string): void {
 
 function show(objects: Detection[]): void {
   detections = objects;
-  draw(boxes, objects);
+  draw(boxes, view, objects);
   say(shown.objects, list(objects));
 }
 
@@ -202,6 +202,6 @@ source.addEventListener("change", () => {
 });
 token.addEventListener("change", () => void checkToken());
 window.addEventListener("pagehide", () => session?.abandon());
-new ResizeObserver(() => draw(boxes, detections)).observe(view);
+new ResizeObserver(() => draw(boxes, view, detections)).observe(view);
 fileField.hidden = chosen() !== "file";
 startButton.disabled = false;

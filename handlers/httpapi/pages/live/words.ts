@@ -6,12 +6,12 @@ import type { EndReason, Result, Stream } from "./messages.js";
 // Each end reason: what happened, and what to do.
 const ends: Record<EndReason, [title: string, advice: string]> = {
   completed: ["The stream has ended.", "Start another one at any time."],
-  canceled: ["The stream ended before it was live.", "Nothing was billed. Start another one at any time."],
+  canceled: ["The stream ended before it was live.", "Start another one at any time."],
   insufficient_credits: ["The credits of the account are used up.", "Add credits to the account, then start another stream."],
   timeout: ["The stream has reached the longest session that the service allows.", "Start another stream to continue."],
   ice_failed: [
     "Your browser and the service found no network path to each other.",
-    "A firewall probably blocks the video. Try another network, without a VPN, or ask the operator of the service for a relay. Nothing was billed.",
+    "Try another network, without a VPN, or ask the operator of the service for a relay.",
   ],
   media_timeout: [
     "The connection works, but no picture or no answer arrived in time.",
@@ -30,7 +30,8 @@ export function endAdvice(reason: EndReason, stream: Stream | null): string {
   const parts = [stream?.failure_diagnostic?.hint ?? "", ends[reason]?.[1] ?? ""];
   if (stream?.usage) {
     const { billed_seconds: billed, credit_balance_after: left } = stream.usage;
-    parts.push(`Billed: ${count(billed, "second")}.` + (left === null ? "" : ` Credits left: ${count(left, "second")}.`));
+    parts.push(billed === 0 ? "Nothing was billed." : `Billed: ${count(billed, "second")}.`);
+    if (left !== null) parts.push(`Credits left: ${count(left, "second")}.`);
   }
   return parts.filter((part) => part !== "").join(" ");
 }

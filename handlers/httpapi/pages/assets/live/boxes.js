@@ -3,16 +3,21 @@ import { percent } from "./words.js";
 // Sizes in CSS pixels.
 const line = 3;
 const font = 14;
-// draw replaces the boxes on the canvas, which covers the picture.
-export function draw(canvas, detections) {
+// draw replaces the boxes on the canvas, which has the same place as the video. The picture is in its middle, as large
+// as fits.
+export function draw(canvas, view, detections) {
     const scale = window.devicePixelRatio || 1;
-    const { clientWidth: width, clientHeight: height } = canvas;
-    canvas.width = Math.round(width * scale);
-    canvas.height = Math.round(height * scale);
+    const { clientWidth, clientHeight } = canvas;
+    canvas.width = Math.round(clientWidth * scale);
+    canvas.height = Math.round(clientHeight * scale);
     const pen = canvas.getContext("2d");
-    if (!pen)
+    if (!pen || !view.videoWidth)
         return;
+    const ratio = view.videoWidth / view.videoHeight;
+    const width = Math.min(clientWidth, clientHeight * ratio);
+    const height = width / ratio;
     pen.scale(scale, scale);
+    pen.translate((clientWidth - width) / 2, (clientHeight - height) / 2);
     pen.font = `600 ${font}px system-ui, sans-serif`;
     pen.textBaseline = "middle";
     for (const { term, confidence, box } of detections) {

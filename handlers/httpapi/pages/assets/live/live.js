@@ -48,7 +48,7 @@ function say(element, text) {
 }
 function show(objects) {
     detections = objects;
-    draw(boxes, objects);
+    draw(boxes, view, objects);
     say(shown.objects, list(objects));
 }
 function chosen() {
@@ -198,6 +198,6 @@ source.addEventListener("change", () => {
 });
 token.addEventListener("change", () => void checkToken());
 window.addEventListener("pagehide", () => session?.abandon());
-new ResizeObserver(() => draw(boxes, detections)).observe(view);
+new ResizeObserver(() => draw(boxes, view, detections)).observe(view);
 fileField.hidden = chosen() !== "file";
 startButton.disabled = false;
