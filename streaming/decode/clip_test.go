@@ -24,7 +24,7 @@ var arrival = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // drawn returns the luma and chroma of a picture that shows its number in eight bars.
 func drawn(width, height, number int) []byte {
-	p := bytes.Repeat([]byte{128}, width*height*3/2)
+	p := bytes.Repeat([]byte{128}, width*height+2*((width+1)/2)*((height+1)/2))
 	for y := range height {
 		for x := range width {
 			p[y*width+x] = 16
@@ -67,7 +67,7 @@ func encode(t testing.TB, codec assemble.Codec, width, height, first, n int) []a
 	return encodeDrawn(t, codec, width, height, first, n, drawn)
 }
 
-func encodeDrawn(t testing.TB, codec assemble.Codec, width, height, first, n int, draw func(width, height, number int) []byte) []assemble.Picture {
+func encodeDrawn(t testing.TB, codec assemble.Codec, width, height, first, n int, draw func(width, height, number int) []byte, more ...string) []assemble.Picture {
 	t.Helper()
 	args := map[assemble.Codec][]string{
 		assemble.H264: {"-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-sc_threshold", "0", "-x264-params", "aud=1", "-f", "h264"},
@@ -77,7 +77,7 @@ func encodeDrawn(t testing.TB, codec assemble.Codec, width, height, first, n int
 	size := strconv.Itoa(width) + "x" + strconv.Itoa(height)
 	p, err := ffmpegtest.Runner(t).Start(t.Context(), ffmpeg.Job{
 		InputArgs:  []string{"-f", "rawvideo", "-pix_fmt", "yuv420p", "-video_size", size, "-framerate", "30"},
-		OutputArgs: append(append([]string{"-g", "30", "-keyint_min", "30", "-b:v", "1M"}, args...), "pipe:1"),
+		OutputArgs: append(append(append([]string{"-g", "30", "-keyint_min", "30", "-b:v", "1M"}, args...), more...), "pipe:1"),
 	})
 	require.NoError(t, err)
 	go func() {

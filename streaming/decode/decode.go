@@ -276,6 +276,11 @@ func (f *feeder) feed(picture assemble.Picture) bool {
 			f.decoder.options.Keyframe()
 			return false
 		}
+		if picture.Width*picture.Height > maxPixels {
+			err := fmt.Errorf("decode: the pictures have %dx%d pixels, and at most %d can be decoded", picture.Width, picture.Height, maxPixels)
+			f.decoder.note(func(c *Counts) { c.LastError = err.Error() })
+			return false
+		}
 		p, err := start(f.decoder, picture, at)
 		if err != nil {
 			f.failed(err)

@@ -1,0 +1,71 @@
+package decode_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/streaming/assemble"
+	"vqa/streaming/decode"
+)
+
+// TestSizes decodes pictures of unusual sizes.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		codec         assemble.Codec
+		width, height int
+		wantW, wantH  int
+	}{
+		{assemble.VP8, 1, 1, 1, 1}, {assemble.VP9, 1, 1, 1, 1}, {assemble.H264, 2, 2, 2, 2},
+		{assemble.VP8, 641, 359, 512, 287}, {assemble.VP9, 641, 359, 512, 287}, {assemble.VP9, 3, 1001, 2, 512},
+		{assemble.H264, 66, 1000, 34, 512}, {assemble.H264, 3840, 2160, 512, 288}, {assemble.VP8, 4096, 4096, 512, 512},
+	} {
+		t.Run(fmt.Sprintf("%s %dx%d", tt.codec, tt.width, tt.height), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, decode.Options{Stall: patience})
+			for _, f := range encode(t, tt.codec, tt.width, tt.height, 0, 7) {
+				l.Push(f)
+			}
+			s := l.next(t)
+			_, w, h := number(t, s.JPEG)
+			require.Equal(t, []int{tt.wantW, tt.wantH}, []int{w, h})
+			require.Equal(t, []int{tt.width, tt.height}, []int{s.Width, s.Height})
+		})
+	}
+}
+
+// TestPicturesThatAreTooLarge: a picture of 8k is refused before it takes memory, and the next size works.
+func TestPicturesThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	for _, codec := range []assemble.Codec{assemble.H264, assemble.VP8, assemble.VP9} {
+		t.Run(codec.String(), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, decode.Options{Stall: patience})
+			large := encode(t, codec, 7680, 4320, 0, 1)[0]
+			for i := range 20 {
+				large.At = arrival.Add(time.Duration(i) * time.Second / 30)
+				l.Push(large)
+			}
+			require.Eventually(t, func() bool { return l.Counts().Dropped == 20 }, patience, time.Millisecond)
+			require.Zero(t, l.Counts().Starts)
+			require.Contains(t, l.Counts().LastError, "7680x4320")
+			check(t, l.push(t, encode(t, codec, 640, 360, 60, 31)), 512, 288)
+		})
+	}
+}
+
+// TestTheParameterSetsChange sends H.264 whose parameter sets change with each keyframe at the same size.
+func TestTheParameterSetsChange(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, decode.Options{})
+	check(t, l.push(t, encode(t, assemble.H264, 640, 360, 0, 31)), 512, 288)
+	for round, profile := range []string{"high", "main", "baseline"} {
+		from := 60 * (round + 1)
+		check(t, l.push(t, encodeDrawn(t, assemble.H264, 640, 360, from, 31, drawn, "-profile:v", profile, "-refs", fmt.Sprint(1+round))), 512, 288)
+	}
+	require.Equal(t, 1, l.Counts().Starts)
+	require.Zero(t, l.keyframes.Load())
+}
