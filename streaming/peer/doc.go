@@ -37,6 +37,17 @@
 // see streaming/assemble. The generator of pion is not used: it does not count packets that came
 // back by retransmission, and requests them until they leave its log.
 //
+// # Changes
+//
+// The newest track of a client replaces the one before. A client whose NAT gives it another address does
+// not notice it and nominates no other path: a Disconnected connection moves to the path on which the checks of
+// the client arrive.
+//
+// # Bounds
+//
+// A client has at most 64 RTP and RTCP sources at a time, with 512 KiB of unread packets each, and is cut off beyond.
+// A port has at most 1024 TCP connections, 256 of one address. Each has 5 s to name its session.
+//
 // # Relay
 //
 // The embedded TURN server relays to the media port of its own Server and to nothing else. The

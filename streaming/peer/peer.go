@@ -68,7 +68,8 @@ type Peer struct {
 	pc      *webrtc.PeerConnection
 	reading sync.WaitGroup
 
-	refresh atomic.Bool // a keyframe is wanted
+	refresh atomic.Bool  // a keyframe is wanted
+	sources atomic.Int64 // SSRCs that are kept
 
 	negotiating sync.Mutex // held by Answer
 
@@ -92,11 +93,12 @@ var ErrClosed = errors.New("peer: closed")
 
 // Open returns a peer that waits for an offer. The caller must call Close.
 func (s *Server) Open(session Session) (*Peer, error) {
-	pc, err := s.api.NewPeerConnection(webrtc.Configuration{})
+	p := &Peer{server: s, session: session}
+	pc, err := s.parts.with(p.guard).NewPeerConnection(webrtc.Configuration{})
 	if err != nil {
 		return nil, fmt.Errorf("peer: %w", err)
 	}
-	p := &Peer{server: s, session: session, pc: pc}
+	p.pc = pc
 	// ICE itself never fails: it forgets its candidates then, which the diagnosis needs.
 	p.limit = time.AfterFunc(math.MaxInt64, func() { p.setLate(true) })
 	pc.OnConnectionStateChange(func(webrtc.PeerConnectionState) { p.change() })
@@ -214,7 +216,7 @@ func (p *Peer) Answer(ctx context.Context, offer string) (string, error) {
 // rehearse answers an offer with a connection that is thrown away, because pion cannot roll an offer
 // back.
 func (p *Peer) rehearse(offer string) error {
-	pc, err := p.server.api.NewPeerConnection(webrtc.Configuration{})
+	pc, err := p.server.parts.with(func(*webrtc.SettingEngine) {}).NewPeerConnection(webrtc.Configuration{})
 	if err != nil {
 		return fmt.Errorf("peer: %w", err)
 	}

@@ -101,7 +101,7 @@ func newRelay(o RelayOptions, n transport.Net, ways routes, now func() time.Time
 		Realm: realm, AuthHandler: r.authenticate, QuotaHandler: r.admit,
 		LoggerFactory:     &logging.DefaultLoggerFactory{Writer: io.Discard, DefaultLogLevel: logging.LogLevelDisabled},
 		PacketConnConfigs: []turn.PacketConnConfig{{PacketConn: udp, RelayAddressGenerator: r, PermissionHandler: r.permit}},
-		ListenerConfigs:   []turn.ListenerConfig{{Listener: tcp, RelayAddressGenerator: r, PermissionHandler: r.permit}},
+		ListenerConfigs:   []turn.ListenerConfig{{Listener: newGate(tcp), RelayAddressGenerator: r, PermissionHandler: r.permit}},
 	})
 	if err != nil {
 		return nil, errors.Join(err, udp.Close(), tcp.Close())

@@ -31,6 +31,8 @@ const (
 	socketBuffer = 1 << 20
 	// tcpBuffer is the number of packets that wait for one TCP connection.
 	tcpBuffer = 32
+	// tcpWriteBuffer is the number of bytes that wait for a TCP connection. The service sends reports only.
+	tcpWriteBuffer = 256 << 10
 	// replayWindow in packets. A packet that is sent again must not count as a replay.
 	replayWindow = 1024
 	// dataBuffer bounds what a data channel can send, in bytes. Nothing reads it.
@@ -68,7 +70,7 @@ type ICEServer struct {
 // Server owns the ports for media. It is safe for concurrent use.
 type Server struct {
 	options Options
-	api     *webrtc.API
+	parts   parts
 	relay   *relay
 	media   netip.AddrPort // where the UDP port listens
 	own     []netip.Addr   // the addresses at which the port can be reached on this machine
@@ -119,7 +121,10 @@ func (s *Server) listen() error {
 	silent := &logging.DefaultLoggerFactory{Writer: io.Discard, DefaultLogLevel: logging.LogLevelDisabled}
 	settings.LoggerFactory = silent
 	settings.SetICEUDPMux(ice.NewUDPMuxDefault(ice.UDPMuxParams{UDPConn: udp, Net: o.Net, Logger: silent.NewLogger("ice")}))
-	mux := webrtc.NewICETCPMux(silent.NewLogger("ice"), tcp, tcpBuffer)
+	mux := ice.NewTCPMuxDefault(ice.TCPMuxParams{
+		Listener: newGate(tcp), Logger: silent.NewLogger("ice"), ReadBufferSize: tcpBuffer, WriteBufferSize: tcpWriteBuffer,
+		FirstStunBindTimeout: greetingTime,
+	})
 	s.closers = append(s.closers, mux)
 	settings.SetICETCPMux(mux)
 	settings.SetNet(o.Net)
@@ -144,7 +149,7 @@ func (s *Server) listen() error {
 	if err := webrtc.ConfigureTWCCSender(engine, registry); err != nil {
 		return err
 	}
-	s.api = webrtc.NewAPI(webrtc.WithSettingEngine(settings), webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(registry))
+	s.parts = parts{settings, engine, registry}
 	return nil
 }
 
