@@ -57,7 +57,7 @@ func (c *client) step(ctx context.Context) error {
 		c.openAccount, c.sandbox, c.revoke, c.grant, c.upload, c.upload, c.fetch, c.endFetch,
 		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal,
 		c.batch, c.outage, c.rerun, c.mint, c.signIn, c.visit, c.claimKey, c.manageKeys, c.upgrade, c.afterwork, c.hook,
-		c.watch, c.runStream, c.runStream, c.runStream,
+		c.authorize, c.watch, c.runStream, c.runStream, c.runStream,
 	}
 	return refusal(pick(c.rand, steps)(ctx))
 }

@@ -222,8 +222,8 @@ func TestDamageOfEachTable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
-	c := w.client("a", 11)
-	for len(c.analyses) < 4 || c.steps < 400 {
+	c := w.client("a", 12)
+	for len(c.analyses) < 4 || c.steps < 900 {
 		require.NoError(t, c.step(ctx))
 	}
 	before := w.dump(ctx, t)

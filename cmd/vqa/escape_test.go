@@ -2,16 +2,23 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/grant"
+	"vqa/domain/id"
+	"vqa/handlers/command"
 )
 
 // hostile clears a screen, changes the color and the reading order, hides itself and starts a new line.
@@ -40,7 +47,15 @@ func TestNothingPrintedSteersTheTerminal(t *testing.T) {
 	b.json(&incident, "incidents", "open", hostile, "--json")
 	require.Equal(t, hostile, incident.Title, "JSON holds the same value")
 
+	person := command.Caller{AccountID: acct, Livemode: true, RequestID: "req_1"}
+	permission := grant.Terms{GrantID: id.NewSource(time.Now, rand.Reader).New(id.Grant), Livemode: true, ClientID: hostile, ClientName: hostile, RedirectURI: hostile, Resource: hostile, Scope: "mcp"}
+	a, err := openApp(t.Context(), b.config, slog.New(slog.DiscardHandler), adapters{})
+	require.NoError(t, err)
+	_, err = a.commands.ApproveAgent(t.Context(), person, permission, hostile)
+	require.NoError(t, errors.Join(err, a.Close()))
+
 	runs := map[string][]string{
+		"grants list": {"--account", acct}, "grants revoke": {acct, permission.GrantID},
 		"keys create": {"--mode", "live", "--name", hostile}, "keys list": {"--account", acct},
 		"keys revoke": {acct, key.KeyID}, "keys restrict": {acct, "--reason", hostile}, "keys unrestrict": {acct, "--reason", hostile},
 		"keys import":  {"--account", acct, "--name", hostile},

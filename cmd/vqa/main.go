@@ -46,7 +46,7 @@ func rootCommand() *cobra.Command {
 			}
 		},
 	}
-	root.AddCommand(serveCommand(), askCommand(), streamCommand(), keysCommand(), creditsCommand(), incidentsCommand(), ledgerCommand(), projectionsCommand(),
+	root.AddCommand(serveCommand(), askCommand(), streamCommand(), keysCommand(), grantsCommand(), creditsCommand(), incidentsCommand(), ledgerCommand(), projectionsCommand(),
 		eventsCommand(), webhooksCommand(), listenCommand(), triggerCommand(), signInCommand(), showCommand(), whyCommand(), nodesCommand(),
 		migrateCommand(), configCommand(), doctorCommand(), evalCommand(), versionCommand())
 	return root

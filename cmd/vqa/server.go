@@ -263,6 +263,10 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	if !c.CapLoopback {
 		uncapped = edge.OnThisMachine(c.PublicURL, proxies)
 	}
+	authorization, err := s.authorization(c, key, s.address, uncapped)
+	if err != nil {
+		return nil, err
+	}
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
 		Events: public.NewReader(s.store), Deliveries: s.deliveries, DeliverNow: func() { s.dispatcher.Wake() },
@@ -270,8 +274,8 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 		Windows: s.windows, Creates: s.creates, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),
 		Rates:      edge.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
 		Vocabulary: s.vocabulary,
-		Tools:      s.agentTools(c),
-		CheckURL:   s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
+		Tools:      s.agentTools(c), Authorization: authorization,
+		CheckURL: s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Demos: s.demos(),
 		Pricing: httpapi.Pricing{
 			PricePerSecondCents: c.PricePerSecondCents, SignupGrantSeconds: c.SignupGrantSeconds,

@@ -5,6 +5,7 @@ import (
 
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/mcp"
+	oauth "vqa/handlers/oauth/server"
 )
 
 // agentTools returns a function that makes the agent tool endpoint.
@@ -15,4 +16,12 @@ func (s *server) agentTools(c config) func(*edge.Edge) http.Handler {
 			BatchDiscountPct: c.BatchDiscountPct, Log: s.log,
 		})
 	}
+}
+
+// authorization returns the authorization server for agents. key is the key of the installation.
+func (s *server) authorization(c config, key []byte, address func(*http.Request) string, uncapped func(*http.Request) bool) (http.Handler, error) {
+	return oauth.New(oauth.Options{
+		Service: s.commands, Reader: s.resources, Ledger: s.ledger, Transport: s.intake.Client, PublicURL: c.PublicURL,
+		PricePerSecondCents: c.PricePerSecondCents, FormKey: derivedKey(key, "forms of agents"), Address: address, Uncapped: uncapped,
+	})
 }

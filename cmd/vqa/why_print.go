@@ -30,6 +30,9 @@ func printWhy(s terminal.Screen, x history.Explanation) {
 		if c.Actor != "" {
 			fmt.Fprintf(s, "  by %s", terminal.Printable(c.Actor))
 		}
+		if a := c.Agent; a != nil {
+			fmt.Fprintf(s, " (agent %q, %s)", terminal.Printable(a.Name), terminal.Printable(a.ClientID))
+		}
 		fmt.Fprintf(s, "  %s in all\n", rough(c.EndedAt.Sub(c.BeganAt)))
 		branches{s, x.ID, c.Actor, map[string]bool{}}.draw(c.Steps, "")
 	}

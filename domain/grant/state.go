@@ -101,6 +101,19 @@ func (s State) Check(accessHash, resource string, now time.Time) error {
 	return nil
 }
 
+// Holds reports whether a token was issued for the grant. Any refresh token of the grant counts, also one that was
+// exchanged.
+func (s State) Holds(kind Kind, token string) bool {
+	switch kind {
+	case AccessToken:
+		return slices.ContainsFunc(s.Access, func(t Token) bool { return same(t.Hash, Hash(token)) })
+	case RefreshSecret:
+		return same(s.FamilyHash, Hash(Family(token)))
+	default:
+		return false
+	}
+}
+
 // Evolve folds one event into the state. It panics on an unknown event.
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {

@@ -105,6 +105,7 @@ func everyFlow(t *testing.T, w *world) {
 	claimFlow(t, w, caller)
 	keyFlow(t, w, caller)
 	webhookFlow(t, w, caller)
+	grantFlow(t, w, caller)
 	streamFlow(t, w)
 	signInFlow(t, w)
 	_, err = w.SignIn(ctx, "https://id.example", "jo", "req_1")

@@ -191,7 +191,7 @@ func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, req
 		}
 	}
 	if work > 0 && !preview {
-		if err := s.admit(ss, caller.AccountID, work, total); err != nil {
+		if err := s.admit(ss, caller, work, total); err != nil {
 			return nil, err
 		}
 	}
@@ -200,7 +200,7 @@ func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, req
 			ss.fresh(analyses.Stream(r.ID))
 			plans[i].Analysis, err = analyses.record(ss, r.ID, r.Create)
 		} else {
-			plans[i].Analysis, err = s.createOne(ss, v, r)
+			plans[i].Analysis, err = s.createOne(ss, caller, v, r)
 		}
 		if err != nil {
 			return nil, err
@@ -210,7 +210,7 @@ func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, req
 }
 
 // createOne records one analysis: with its answer when that needs no engine, else in the queue.
-func (s *Service) createOne(ss *session, v video.State, r analysisRequest) (analysis.State, error) {
+func (s *Service) createOne(ss *session, caller Caller, v video.State, r analysisRequest) (analysis.State, error) {
 	ss.fresh(analyses.Stream(r.ID))
 	switch {
 	case !r.Livemode:
@@ -221,7 +221,7 @@ func (s *Service) createOne(ss *session, v video.State, r analysisRequest) (anal
 		return s.answerAtOnce(ss, r.Create, answer.Unknown(r.Query, v.DurationS()), nil)
 	}
 	r.HeldSeconds, _ = price(v, r.discountPct)
-	return s.enqueue(ss, r)
+	return s.enqueue(ss, caller, r)
 }
 
 // price returns the seconds that an analysis of a video reserves. known is true when this is
@@ -272,10 +272,10 @@ func (s *Service) answerAtOnce(ss *session, c analysis.Create, result answer.Res
 }
 
 // admit refuses n analyses that together reserve so many seconds when too many would be
-// active, or when the balance or the quota does not cover all of them. It counts open holds:
+// active, or when the balance, the quota or the spending limit of the agent does not cover all of them. It counts open holds:
 // every active analysis has one, and that of a free re-run is 0 seconds.
-func (s *Service) admit(ss *session, accountID string, n int, seconds int64) error {
-	balance, err := credits.get(ss, accountID)
+func (s *Service) admit(ss *session, caller Caller, n int, seconds int64) error {
+	balance, err := credits.get(ss, caller.AccountID)
 	if err != nil {
 		return err
 	}
@@ -283,16 +283,18 @@ func (s *Service) admit(ss *session, accountID string, n int, seconds int64) err
 		return fault.Newf(fault.ConcurrencyLimitExceeded, "This account has %d active analyses and may have at most %d. Wait until one finishes.",
 			open, s.Limits.MaxConcurrentAnalyses).WithRetryAfter(2)
 	}
-	_, err = credit.Decide(balance, credit.Hold{Seconds: seconds, QuotaSeconds: s.Limits.QuotaSecondsPerMonth}, ss.now)
+	_, err = credit.Decide(balance, credit.Hold{
+		Seconds: seconds, QuotaSeconds: s.Limits.QuotaSecondsPerMonth, GrantID: caller.GrantID, GrantLimitSeconds: caller.GrantLimitSeconds,
+	}, ss.now)
 	return err
 }
 
 // enqueue reserves the credits and puts an admitted analysis in the queue.
-func (s *Service) enqueue(ss *session, r analysisRequest) (analysis.State, error) {
+func (s *Service) enqueue(ss *session, caller Caller, r analysisRequest) (analysis.State, error) {
 	if _, err := credits.record(ss, r.AccountID, credit.Hold{
 		AccountID: r.AccountID, HoldID: s.IDs.New(id.Transaction), Seconds: r.HeldSeconds, DiscountPct: r.discountPct,
 		SourceType: credit.SourceAnalysis, SourceID: r.ID, ExpiresAt: ss.now.Add(holdLife),
-		QuotaSeconds: s.Limits.QuotaSecondsPerMonth,
+		QuotaSeconds: s.Limits.QuotaSecondsPerMonth, GrantID: caller.GrantID, GrantLimitSeconds: caller.GrantLimitSeconds,
 	}); err != nil {
 		return analysis.State{}, err
 	}

@@ -41,10 +41,10 @@ func (s *Service) RerunAnalysis(ctx context.Context, caller Caller, analysisID s
 		if !owns(caller, v) {
 			return fault.New(fault.ResourceConflict, "The video of this analysis was deleted, so the analysis cannot be run again.")
 		}
-		if err := s.admit(ss, caller.AccountID, 1, 0); err != nil {
+		if err := s.admit(ss, caller, 1, 0); err != nil {
 			return err
 		}
-		a, err = s.enqueue(ss, r)
+		a, err = s.enqueue(ss, caller, r)
 		return err
 	})
 	return a, err

@@ -138,6 +138,10 @@ type Caller struct {
 	// VideoID or StreamID is the resource that a client token is bound to. At most one is
 	// set.
 	VideoID, StreamID string
+	// GrantID is the grant of an agent that a person authorized, or empty. GrantLimitSeconds is the most
+	// credit-seconds that the agent may spend. 0 means no limit.
+	GrantID           string
+	GrantLimitSeconds int64
 	RequestID         string
 	// Idempotency is nil when the request carried no Idempotency-Key.
 	Idempotency *Idempotency
@@ -164,7 +168,7 @@ func (c Caller) meta() eventstore.Meta {
 
 // actor returns the caller's name in the log. A person with a session is named "session",
 // because the account already identifies the person.
-func (c Caller) actor() string { return cmp.Or(c.TokenID, c.KeyID, "session") }
+func (c Caller) actor() string { return cmp.Or(c.TokenID, c.KeyID, c.GrantID, "session") }
 
 // intent prepares the pipeline for a caller's request.
 func (c Caller) intent(streams ...eventstore.StreamID) intent {

@@ -148,6 +148,8 @@ type Options struct {
 	ObjectHandler http.Handler
 	// Tools makes the handler of the agent tool endpoint; see edge.Options.
 	Tools func(*edge.Edge) http.Handler
+	// Authorization serves the paths of OAuth; see edge.Options.
+	Authorization http.Handler
 	// CheckURL refuses a URL that must not be fetched. It uses no network. Errors:
 	// url_forbidden, validation_failed.
 	CheckURL func(rawURL string) error
@@ -245,6 +247,6 @@ func (o Options) edge(c *edge.Contract, operations edge.Operations, deprecations
 		Contract: c, Operations: operations, Service: o.Service, Accounts: o.Resources, Windows: o.Windows, Rates: o.Rates, Creates: o.Creates, Locks: o.Locks,
 		ObjectHandler: o.ObjectHandler, CheckURL: o.CheckURL, LegacyKeys: o.LegacyKeys, KeyUsed: o.KeyUsed, Sessions: o.Sessions,
 		PublicURL: o.PublicURL, Deprecations: deprecations, Answered: o.Answered, Address: o.SandboxAddress, Passing: o.Passing, RequestTimeout: o.RequestTimeout,
-		Tools: o.Tools, BodyPace: o.BodyPace, ResponsePace: o.ResponsePace, Log: o.Log,
+		Tools: o.Tools, Authorization: o.Authorization, BodyPace: o.BodyPace, ResponsePace: o.ResponsePace, Log: o.Log,
 	}
 }

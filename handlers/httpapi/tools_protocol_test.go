@@ -152,7 +152,12 @@ func TestToolsRefuseARequestWithoutAKey(t *testing.T) {
 			require.Nil(t, messages[0]["id"])
 			require.Equal(t, string(want.code), in(messages[0], "error.data.code"), credential)
 			require.Equal(t, header.Get("X-Request-Id"), in(messages[0], "error.data.request_id"))
-			require.Equal(t, want.challenge, header.Get("WWW-Authenticate"), credential)
+			separator := ", "
+			if want.challenge == "Bearer" {
+				separator = " "
+			}
+			metadata := `resource_metadata="` + w.url + `/.well-known/oauth-protected-resource/mcp", scope="mcp"`
+			require.Equal(t, want.challenge+separator+metadata, header.Get("WWW-Authenticate"), credential)
 		}
 	}
 	request := func() *http.Request {

@@ -23,8 +23,9 @@ import (
 	"vqa/handlers/mcp"
 )
 
-// withTools adds the agent tool endpoint.
+// withTools adds the agent tool endpoint and its authorization server.
 func withTools(o *httpapi.Options) {
+	withAuthorization(o, nil)
 	o.Tools = func(e *edge.Edge) http.Handler {
 		return mcp.New(mcp.Options{
 			Edge: e, PublicURL: o.PublicURL, Version: "test", PricePerSecondCents: o.Pricing.PricePerSecondCents,

@@ -53,7 +53,7 @@ func ReadAuthorization(parameters url.Values, resource string) (Authorization, e
 	if err := CheckChallenge(a.Challenge, parameters.Get("code_challenge_method")); err != nil {
 		return a, err
 	}
-	if err := checkScope(parameters.Get("scope")); err != nil {
+	if err := CheckScope(parameters.Get("scope")); err != nil {
 		return a, err
 	}
 	a.Resource, err = CheckResource(parameters.Get("resource"), resource)
@@ -70,9 +70,9 @@ func single(parameters url.Values, names ...string) error {
 	return nil
 }
 
-// checkScope accepts the scope of the server and none. Clients also ask for offline_access to get a
+// CheckScope accepts the scope of the server and none. Clients also ask for offline_access to get a
 // refresh token, which they get in any case. Error: InvalidScope.
-func checkScope(scope string) error {
+func CheckScope(scope string) error {
 	for name := range strings.FieldsSeq(scope) {
 		if name != Scope && name != "offline_access" {
 			return refuse(InvalidScope, "The only scope is mcp.")

@@ -1,5 +1,5 @@
 // Package oauth has the rules of the authorization server for agents (docs/contract.md#oauth). The rules
-// read no clock, no network and no database. No endpoint uses them yet.
+// read no clock, no network and no database. Package server has the endpoints.
 //
 //	errors.go         the errors of OAuth 2.1
 //	pkce.go           the proof of the client that began (RFC 7636)

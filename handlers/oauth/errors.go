@@ -13,6 +13,8 @@ const (
 	InvalidRedirectURI      Code = "invalid_redirect_uri"
 	InvalidClientMetadata   Code = "invalid_client_metadata"
 	UnsupportedResponseType Code = "unsupported_response_type"
+	UnsupportedGrantType    Code = "unsupported_grant_type"
+	AccessDenied            Code = "access_denied"
 )
 
 // Error is an error that the client of the server sees.

@@ -100,3 +100,17 @@ func withoutPort(address string) (rest string, ok bool) {
 	}
 	return before + host + after, true
 }
+
+// Destination returns the part of a redirect address that a person can judge: its host, or its scheme if it has no web
+// address. local is true for an address of the person's own machine, and for the scheme of a program.
+func Destination(address string) (name string, local bool) {
+	u, err := parse(address)
+	switch {
+	case err != nil:
+		return "", false
+	case u.Scheme == "http" || u.Scheme == "https":
+		return u.Host, loopback(u.Hostname())
+	default:
+		return u.Scheme + ":", true
+	}
+}

@@ -1,7 +1,9 @@
 package history
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +11,9 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"vqa/domain/credit"
+	"vqa/domain/grant"
+	"vqa/domain/id"
+	"vqa/eventstore/fold"
 	"vqa/eventstore/postgres"
 )
 
@@ -18,6 +23,8 @@ type Chain struct {
 	RequestID     string `json:"request_id"`
 	// Actor made the request, according to the first event of the request.
 	Actor string `json:"actor"`
+	// Agent is the program that made the request with a person's permission, or nil.
+	Agent *Agent `json:"agent,omitempty"`
 	// BeganAt is the time in the id of the request. If the id has none, it is the time of
 	// the first event.
 	BeganAt         time.Time `json:"began_at"`
@@ -25,6 +32,30 @@ type Chain struct {
 	DurationSeconds float64   `json:"duration_seconds"`
 	// Steps are the direct results of the request. Each step contains its own results.
 	Steps []*Step `json:"steps"`
+}
+
+// Agent is a program that a person allowed to use the agent tools.
+type Agent struct {
+	GrantID  string `json:"grant_id"`
+	ClientID string `json:"client_id"`
+	// Name is the name that the program gave itself. It may be empty.
+	Name string `json:"name,omitempty"`
+}
+
+// agent returns the program behind an actor, or nil if the actor is not a grant.
+func (r *Reader) agent(ctx context.Context, actor string) (*Agent, error) {
+	if !id.Valid(id.Grant, actor) {
+		return nil, nil
+	}
+	events, err := r.log.LoadAll(ctx, fold.Grant.Stream(actor))
+	if err != nil {
+		return nil, fmt.Errorf("read the grant of an agent: %w", err)
+	}
+	g, err := fold.Grant.Fold(grant.State{}, events...)
+	if err != nil || !g.Exists() {
+		return nil, err
+	}
+	return &Agent{GrantID: g.ID, ClientID: g.ClientID, Name: g.ClientName}, nil
 }
 
 // Step is one event or one job. Exactly one of the two is set.

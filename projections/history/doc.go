@@ -6,7 +6,8 @@
 // Every event records the request that caused it (correlation) and its direct cause
 // (causation): a request, or the position of an earlier event. A Chain is everything that
 // one request caused, as a tree. It has the request, its events, the jobs that an event
-// caused and the events that a job reported. Each credit event has its ledger entry.
+// caused and the events that a job reported. Each credit event has its ledger entry. A request of an agent names
+// the program and the permission.
 //
 // The log has no index for chains. The search starts in the streams of the id. It continues
 // in the streams of the video_, an_ and acct_ ids in the payloads found so far, in those of the

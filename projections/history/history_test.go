@@ -185,7 +185,7 @@ account.key_issued@2
 `
 
 const theAnalysis = `video.analysis_opened
-credit.held@2 available -40 held +40
+credit.held@3 available -40 held +40
 analysis.created@3
   job analyze 1 discarded (the worker was lost)
     analysis.started

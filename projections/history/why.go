@@ -57,7 +57,11 @@ func (r *Reader) Why(ctx context.Context, of string, limit int) (Explanation, er
 		if err != nil {
 			return x, err
 		}
-		x.Chains = append(x.Chains, r.chain(correlation, events, jobs))
+		c := r.chain(correlation, events, jobs)
+		if c.Agent, err = r.agent(ctx, c.Actor); err != nil {
+			return x, err
+		}
+		x.Chains = append(x.Chains, c)
 	}
 	return x, nil
 }

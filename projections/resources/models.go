@@ -10,7 +10,9 @@ import (
 
 // Projections are the tables of this package.
 func Projections() []projections.Projection {
-	return []projections.Projection{accounts, keys, clientTokens, deviceCodes, videos, analyses, liveStreams, webhookEndpoints, incidents, sessions, passkeys}
+	return []projections.Projection{
+		accounts, keys, clientTokens, deviceCodes, videos, analyses, liveStreams, webhookEndpoints, incidents, sessions, passkeys, agentClients, agentGrants,
+	}
 }
 
 // accounts leaves out the keys. They have their own table, so that the row of an account

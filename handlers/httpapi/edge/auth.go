@@ -10,6 +10,7 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/fault"
+	"vqa/domain/grant"
 	"vqa/handlers/command"
 )
 
@@ -60,6 +61,8 @@ func (e *Edge) callerOf(ctx context.Context, x *Exchange, credential string) (co
 		return e.callerOfKey(ctx, x, credential)
 	case account.LooksLikeClientToken(credential):
 		return e.callerOfToken(ctx, x, credential)
+	case grant.LooksLikeAccessToken(credential):
+		return e.callerOfAgent(ctx, x, credential)
 	case looksLikeSession(credential):
 		s, err := e.signIn(ctx, credential, x.RequestID)
 		if err != nil {
@@ -212,6 +215,7 @@ func (e *Edge) checkOrigin(x *Exchange, r *http.Request) error {
 // challenge sets WWW-Authenticate, which says why a credential was refused (RFC 6750,
 // section 3).
 func challenge(h http.Header, x *Exchange, f *fault.Fault) {
+	defer x.advertise(h)
 	switch status := fault.Lookup(f.Code).Status; {
 	case status == http.StatusUnauthorized && x.credential != "" && f.Code != fault.ForgeTokenInvalid:
 		h.Set("WWW-Authenticate", `Bearer error="invalid_token", error_description="`+string(f.Code)+`"`)

@@ -101,6 +101,9 @@ func (e *Edge) serve(x *Exchange, r *http.Request) error {
 	if e.People != nil && ofPeople(r.URL.Path) {
 		return e.servePeople(x, r)
 	}
+	if op := authorizationOperations[r.URL.Path]; op != nil && e.Authorization != nil {
+		return e.serveAuthorization(x, r, op)
+	}
 	if r.Method == http.MethodHead {
 		// net/http drops the body of a response to HEAD.
 		r = r.Clone(r.Context())

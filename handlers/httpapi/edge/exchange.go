@@ -54,6 +54,8 @@ type Exchange struct {
 	credential string
 	// own is the session of this service that SignIn accepted, or zero.
 	own account.Session
+	// session is the hash of the session that SignIn accepted, or empty.
+	session string
 	// idempotencyKey is the Idempotency-Key as it was sent, or empty.
 	idempotencyKey string
 	// claim is the lock on the Idempotency-Key while the request runs, or nil.

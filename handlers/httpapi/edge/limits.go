@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"vqa/domain/fault"
 	"vqa/domain/rate"
+	"vqa/handlers/command"
 )
 
 // class is a kind of request with its own rate limit (docs/contract.md#rates).
@@ -21,6 +23,8 @@ const (
 	writes         class = "writes"
 	analysesCreate class = "analyses.create"
 	parse          class = "parse"
+	// registrations are those of programs at the authorization server. Each adds a client to the log.
+	registrations class = "registrations"
 	// exempt requests have the rate limit headers of reads and are never refused.
 	exempt class = "exempt"
 )
@@ -57,7 +61,7 @@ func (r Rates) byClass() map[class]int {
 	}
 	return map[class]int{
 		reads: or(r.Reads, 600), exempt: or(r.Reads, 600), writes: or(r.Writes, 300),
-		analysesCreate: or(r.AnalysesCreate, 60), parse: or(r.Parse, 30),
+		analysesCreate: or(r.AnalysesCreate, 60), parse: or(r.Parse, 30), registrations: 20,
 	}
 }
 
@@ -186,17 +190,19 @@ func tooMany(limit int, count rate.Count, now time.Time) error {
 }
 
 // subject returns the id that a request counts for: the API key (also for its client
-// tokens), the account of a session, or the address of a client without a credential.
+// tokens), the grant of an agent, the account of a session, or the address of a client without a
+// credential.
 func (e *Edge) subject(x *Exchange, r *http.Request, c class) string {
 	switch {
 	case c == parse || x.Caller.AccountID == "":
 		return e.Address(r)
-	case x.Caller.KeyID != "":
-		return x.Caller.KeyID
 	default:
-		return x.Caller.AccountID
+		return spender(x.Caller)
 	}
 }
+
+// spender returns the id that the requests of a caller count for.
+func spender(c command.Caller) string { return cmp.Or(c.KeyID, c.GrantID, c.AccountID) }
 
 // ceilSeconds returns a duration in whole seconds, rounded up.
 func ceilSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

@@ -9,6 +9,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/admission"
 	"vqa/domain/fault"
+	"vqa/domain/grant"
 	"vqa/eventstore"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
@@ -40,6 +41,8 @@ type Accounts interface {
 	// state.
 	Session(ctx context.Context, secretHash string) (account.Session, bool, error)
 	SessionByID(ctx context.Context, id string) (account.Session, bool, error)
+	// Grant finds the permission of an agent, in any state.
+	Grant(ctx context.Context, id string) (grant.State, bool, error)
 }
 
 // Answered describes a finished request, for metrics.
@@ -74,6 +77,8 @@ type Options struct {
 	// Tools makes the handler of ToolsPath, which sends the requests of its tools to the edge. If it is
 	// nil, the path does not exist.
 	Tools func(*Edge) http.Handler
+	// Authorization serves the paths of OAuth. If it is nil, these do not exist and access tokens are refused.
+	Authorization http.Handler
 	// CheckURL refuses a URL that must not be fetched. It uses no network. Errors:
 	// url_forbidden, validation_failed.
 	CheckURL func(rawURL string) error

@@ -178,7 +178,7 @@ func (x *Exchange) SignIn() (command.Caller, error) {
 	if err != nil {
 		return command.Caller{}, err
 	}
-	x.Caller = person.caller(x.RequestID)
+	x.Caller, x.session = person.caller(x.RequestID), account.HashSecret(raw)
 	x.own = person.own
 	return x.Caller, nil
 }

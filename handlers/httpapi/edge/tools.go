@@ -21,13 +21,13 @@ const RPCRefused = -32010
 // for an analysis, so its duration says nothing about the service.
 var toolsOperation = &operation{id: "mcp", path: ToolsPath, rate: exempt, streams: true}
 
-// grant is a credential that passed SignIn. Requests that a tool makes for it are not authenticated again.
-type grant struct {
+// pass is a credential that passed SignIn. Requests that a tool makes for it are not authenticated again.
+type pass struct {
 	credential string
 	caller     command.Caller
 }
 
-type grantKey struct{}
+type passKey struct{}
 
 // serveTools passes a request to the agent tool endpoint. The endpoint calls SignIn, and then this edge
 // for each operation that a tool carries out.
@@ -49,21 +49,18 @@ func (e *Edge) SignIn(r *http.Request) (*http.Request, error) {
 		}
 		return nil, err
 	}
-	g := &grant{credential: x.credential, caller: x.Caller}
-	return r.WithContext(context.WithValue(r.Context(), grantKey{}, g)), nil
+	p := &pass{credential: x.credential, caller: x.Caller}
+	return r.WithContext(context.WithValue(r.Context(), passKey{}, p)), nil
 }
 
 // CountMessage counts a message that is not a call of an operation, as a read of the caller. Error:
 // rate_limit_exceeded.
 func (e *Edge) CountMessage(ctx context.Context) error {
-	g, ok := ctx.Value(grantKey{}).(*grant)
+	p, ok := ctx.Value(passKey{}).(*pass)
 	if !ok {
 		return fault.New(fault.InvalidAPIKey, "")
 	}
-	subject, now := g.caller.KeyID, e.Service.Now()
-	if subject == "" {
-		subject = g.caller.AccountID
-	}
+	subject, now := spender(p.caller), e.Service.Now()
 	limit := e.limiter.limits[reads]
 	count, granted := e.limiter.take(ctx, reads, subject, now)
 	if granted {
@@ -74,11 +71,11 @@ func (e *Edge) CountMessage(ctx context.Context) error {
 
 // granted returns the caller of a request that a tool makes, if it has the credential that passed SignIn.
 func (x *Exchange) granted(ctx context.Context, credential string) (command.Caller, bool) {
-	g, ok := ctx.Value(grantKey{}).(*grant)
-	if !ok || g.credential != credential {
+	p, ok := ctx.Value(passKey{}).(*pass)
+	if !ok || p.credential != credential {
 		return command.Caller{}, false
 	}
-	caller := g.caller
+	caller := p.caller
 	caller.RequestID = x.RequestID
 	return caller, true
 }

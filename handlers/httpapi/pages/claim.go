@@ -64,13 +64,5 @@ func minutes(d time.Duration) string {
 // Claim renders the claim page. Its headers forbid scripts and caching, and prevent other
 // sites from framing it and from learning its address.
 func (p *Pages) Claim(c Claim) (Page, error) {
-	page, err := rendered(claimTemplate, claimPolicy, map[string]any{"Title": "Approve an API key", "Claim": c})
-	if err != nil {
-		return Page{}, err
-	}
-	page.Headers["X-Frame-Options"] = "DENY"
-	page.Headers["Cross-Origin-Opener-Policy"] = "same-origin"
-	page.Headers["Cache-Control"] = "no-store"
-	page.Headers["Vary"] = "Cookie, Authorization"
-	return page, nil
+	return personal(rendered(claimTemplate, claimPolicy, map[string]any{"Title": "Approve an API key", "Claim": c}))
 }

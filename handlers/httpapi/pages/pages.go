@@ -34,6 +34,9 @@ var (
 	signInPage    = people("signin.html")
 	accountPage   = people("account.html")
 	problemPage   = people("problem.html")
+
+	consentTemplate = page("consent.html")
+	agentsTemplate  = page("agents.html")
 )
 
 func page(file string) *template.Template {
