@@ -50,10 +50,11 @@ func (s *server) openStreams(c config, key []byte) error {
 		Commands: s.commands, Read: s.resources, Presence: s.presence, Slots: c.StreamSlots, Media: s.media,
 		FFmpeg: s.ffmpeg, Engine: s.lanes.Streams(), Recordings: s.recordings(), External: options.ICEServers, Calibrations: s.calibrations,
 		Windows: c.streamWindows(), Grace: c.StreamGrace, MaxSession: time.Duration(c.StreamMaxSession) * time.Second,
-		CheckKey: func(k account.Key) error { return cmp.Or(legacy.Check(k, s.clock.Now()), k.Check(s.clock.Now())) },
-		Mark:     s.passing.Mark,
-		Client:   nodeClient(),
-		Timed:    s.meter.streams.timed, Counted: s.meter.streams.received,
+		CheckKey:     func(k account.Key) error { return cmp.Or(legacy.Check(k, s.clock.Now()), k.Check(s.clock.Now())) },
+		Mark:         s.passing.Mark,
+		Client:       nodeClient(),
+		PreflightKey: derivedKey(key, "ids of preflights"),
+		Timed:        s.meter.streams.timed, Counted: s.meter.streams.received,
 		Now: s.clock.Now, Log: s.log,
 	})
 	return nil

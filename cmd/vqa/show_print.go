@@ -134,5 +134,31 @@ func summary(data json.RawMessage) string {
 	if entries, ok := fields["entries"].([]any); ok {
 		parts = append(parts, counted(int64(len(entries)), "sentence"))
 	}
+	if fields["stream_id"] != nil {
+		parts = append(parts, streamSummary(fields)...)
+	}
 	return terminal.Printable(strings.Join(parts, ", "))
+}
+
+// streamSummary formats the fields of the events of live streams: how the client came, how far the clock is, what was
+// billed, and why the stream or its recording failed.
+func streamSummary(fields map[string]any) (parts []string) {
+	for _, name := range []string{"via", "codec", "path", "clock_millis", "result_frames", "recording", "detail"} {
+		switch v := fields[name].(type) {
+		case string:
+			if v != "" {
+				parts = append(parts, name+" "+v)
+			}
+		case json.Number:
+			parts = append(parts, name+" "+v.String())
+		}
+	}
+	for _, nested := range [][2]string{
+		{"usage", "billed_seconds"}, {"diagnostic", "hint"}, {"failure", "code"}, {"failure", "message"}, {"part", "number"}, {"part", "duration_millis"},
+	} {
+		if inner, ok := fields[nested[0]].(map[string]any); ok && inner[nested[1]] != nil {
+			parts = append(parts, fmt.Sprint(nested[1], " ", inner[nested[1]]))
+		}
+	}
+	return parts
 }

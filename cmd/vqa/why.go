@@ -19,7 +19,7 @@ func whyCommand() *cobra.Command {
 entries (moved seconds, balance after), the jobs that an event started with their state and errors, and
 the events of these jobs. The left columns show the time in UTC and the time since the previous step.
 
-ID is a video_, an_, acct_, key_ or txn_ id, a request (req_…), the position of an event, or the name of
+ID is a video_, an_, st_, acct_, key_ or txn_ id, a request (req_…), the position of an event, or the name of
 a stream such as credit/acct_…. --limit is the number of requests; the last ones are shown.
 
 There is no index for this. For an id, the command searches its streams and the streams that its events

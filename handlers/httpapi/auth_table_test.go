@@ -250,6 +250,8 @@ func (w *table) request(op described, h *holder) (path, contentType, body, video
 	case "createStream":
 		w.endStreams(h)
 		body = `{"prompt": "Is there a ball?"}`
+	case "preflightStream":
+		body = `{}`
 	case "createWHIPSession":
 		id, contentType, body = w.stream(h), "application/sdp", "v=0"
 	case "updateWHIPSession":

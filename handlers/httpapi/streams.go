@@ -43,6 +43,11 @@ type LiveStreams interface {
 	ICEServers(ctx context.Context, st stream.State) []ICEServer
 	// Recording returns the recording of a stream that has one. Error: resource_conflict until it is stored.
 	Recording(ctx context.Context, st stream.State) (Recording, error)
+	// Preflight does a step of a test of the connection, or names the node that runs the test. Errors:
+	// resource_not_found, resource_conflict, validation_failed, concurrency_limit_exceeded, capacity_exhausted.
+	Preflight(ctx context.Context, accountID string, p PreflightStep) (state Preflight, node string, err error)
+	// Forward passes a request on to another node.
+	Forward(w http.ResponseWriter, r *http.Request, node string) error
 	// Socket, WHIP and Events answer requests of the client (docs/contract.md#signaling). They return an
 	// error when there is no response yet.
 	Socket(w http.ResponseWriter, r *http.Request, streamID string) error

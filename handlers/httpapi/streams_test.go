@@ -26,6 +26,8 @@ type liveNode struct {
 	slots   atomic.Int64
 	// refused is the error of every request of a client, or nil.
 	refused error
+	// step is the latest one of a preflight.
+	step httpapi.PreflightStep
 	// reached is called with each request for Events. It may be nil.
 	reached func(*http.Request)
 	// endless makes Events last until its request ends.

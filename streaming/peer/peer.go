@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/pion/ice/v4"
 	"github.com/pion/webrtc/v4"
 
 	"vqa/streaming/assemble"
@@ -55,6 +57,8 @@ type Session struct {
 	ID string
 	// H264Only refuses offers without H.264.
 	H264Only bool
+	// Transport limits the ways that are tried. The zero value tries all.
+	Transport Transport
 	// Picture gets each complete picture.
 	Picture func(assemble.Picture)
 	// Changed gets each change of the state.
@@ -178,6 +182,7 @@ func (p *Peer) Answer(ctx context.Context, offer string) (string, error) {
 	if err := checkOffer(offer); err != nil {
 		return "", err
 	}
+	offer = p.session.Transport.filter(offer, p.session.Transport.remote)
 	p.negotiating.Lock()
 	defer p.negotiating.Unlock()
 	if p.isClosed() {
@@ -210,7 +215,7 @@ func (p *Peer) Answer(ctx context.Context, offer string) (string, error) {
 	for _, c := range early {
 		_ = p.pc.AddICECandidate(c) // its error was for the message that brought it
 	}
-	return p.pc.LocalDescription().SDP, nil
+	return p.session.Transport.filter(p.pc.LocalDescription().SDP, p.session.Transport.local), nil
 }
 
 // rehearse answers an offer with a connection that is thrown away, because pion cannot roll an offer
@@ -241,8 +246,11 @@ func (p *Peer) negotiate(pc *webrtc.PeerConnection, offer string) (webrtc.Sessio
 // AddCandidate adds a candidate of the client. It may come before the offer. An empty one says that
 // all were sent.
 func (p *Peer) AddCandidate(c Candidate) error {
-	if c.Candidate == "" {
+	if c.Candidate == "" || !p.session.Transport.remote(strings.TrimPrefix(c.Candidate, "candidate:")) {
 		return nil
+	}
+	if err := checkCandidate(c.Candidate); err != nil {
+		return err
 	}
 	p.mu.Lock()
 	p.candidates++
@@ -263,6 +271,16 @@ func (p *Peer) AddCandidate(c Candidate) error {
 		return &OfferError{"The candidate is not valid: " + err.Error() + "."}
 	}
 	return nil
+}
+
+// checkCandidate refuses a candidate that pion cannot read, also before the offer. Candidates of other kinds are
+// ignored later.
+func checkCandidate(candidate string) error {
+	_, err := ice.UnmarshalCandidate(strings.TrimPrefix(candidate, "candidate:"))
+	if err == nil || errors.Is(err, ice.ErrUnknownCandidateTyp) || errors.Is(err, ice.ErrDetermineNetworkType) {
+		return nil
+	}
+	return &OfferError{"The candidate is not valid: " + err.Error() + "."}
 }
 
 // Close ends the connection and tells the client. No function of the session runs after it has

@@ -132,6 +132,11 @@ func TestOffersThatCannotWork(t *testing.T) {
 			refusal, ok := errors.AsType[*peer.OfferError](err)
 			require.True(t, ok, "%v", err)
 			require.Contains(t, refusal.Message, tt.want)
+			for _, c := range []string{"x", "candidate:1 1 udp", "candidate:1 1 udp 1 999.0.0.1 5000 typ host"} {
+				_, refused := errors.AsType[*peer.OfferError](p.AddCandidate(peer.Candidate{Candidate: c}))
+				require.True(t, refused, "%s, before an offer", c)
+			}
+			require.NoError(t, p.AddCandidate(peer.Candidate{Candidate: "candidate:1 1 udp 1 a-b.local 5000 typ host"}))
 			_, err = p.Answer(t.Context(), offer)
 			require.NoError(t, err, "the peer takes a better offer")
 		})

@@ -164,6 +164,11 @@ func (e *eventWriter) attend(ctx context.Context, s Session, after int64) error 
 	}
 }
 
+// Forward passes a request on to another node, with the errors of forward.
+func (s *Server) Forward(w http.ResponseWriter, r *http.Request, node string) error {
+	return s.forward(w, r, node)
+}
+
 // forward passes a request on to the node that owns the stream. Error: capacity_exhausted when that node
 // has passed it on itself.
 func (s *Server) forward(w http.ResponseWriter, r *http.Request, node string) error {

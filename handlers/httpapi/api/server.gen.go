@@ -926,6 +926,33 @@ func (e ParsedPromptParseMode) Valid() bool {
 	}
 }
 
+// Defines values for PreflightRequestTransport.
+const (
+	PreflightRequestTransportAny         PreflightRequestTransport = "any"
+	PreflightRequestTransportLessThannil PreflightRequestTransport = "<nil>"
+	PreflightRequestTransportRelay       PreflightRequestTransport = "relay"
+	PreflightRequestTransportTcp         PreflightRequestTransport = "tcp"
+	PreflightRequestTransportUdp         PreflightRequestTransport = "udp"
+)
+
+// Valid indicates whether the value is a known member of the PreflightRequestTransport enum.
+func (e PreflightRequestTransport) Valid() bool {
+	switch e {
+	case PreflightRequestTransportAny:
+		return true
+	case PreflightRequestTransportLessThannil:
+		return true
+	case PreflightRequestTransportRelay:
+		return true
+	case PreflightRequestTransportTcp:
+		return true
+	case PreflightRequestTransportUdp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for QueryType.
 const (
 	Action    QueryType = "action"
@@ -1187,6 +1214,21 @@ const (
 func (e StreamListObject) Valid() bool {
 	switch e {
 	case StreamListObjectList:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamPreflightObject.
+const (
+	StreamPreflightObjectStreamPreflight StreamPreflightObject = "stream_preflight"
+)
+
+// Valid indicates whether the value is a known member of the StreamPreflightObject enum.
+func (e StreamPreflightObject) Valid() bool {
+	switch e {
+	case StreamPreflightObjectStreamPreflight:
 		return true
 	default:
 		return false
@@ -2493,6 +2535,14 @@ type Hold struct {
 	SourceType string    `json:"source_type"`
 }
 
+// IceCandidate An RTCIceCandidateInit.
+type IceCandidate struct {
+	Candidate        string  `json:"candidate"`
+	SdpMLineIndex    *int    `json:"sdpMLineIndex,omitempty"`
+	SdpMid           *string `json:"sdpMid,omitempty"`
+	UsernameFragment *string `json:"usernameFragment,omitempty"`
+}
+
 // IceServer defines model for IceServer.
 type IceServer struct {
 	// Credential Valid as long as the stream can be joined.
@@ -2669,6 +2719,46 @@ type ParsedPrompt struct {
 
 // ParsedPromptParseMode defines model for ParsedPrompt.ParseMode.
 type ParsedPromptParseMode string
+
+// PreflightReport defines model for PreflightReport.
+type PreflightReport struct {
+	// ConnectMs The time from the offer to the connection in milliseconds.
+	ConnectMs *int `json:"connect_ms"`
+
+	// Connected Whether the client connected as for a stream.
+	Connected bool `json:"connected"`
+
+	// Hint The likely cause, if the client did not connect.
+	Hint *string `json:"hint"`
+
+	// LocalCandidates The addresses of the service that were tried.
+	LocalCandidates []string `json:"local_candidates"`
+
+	// Relay Whether a path over a TURN server worked. False if the client did not try one.
+	Relay bool `json:"relay"`
+
+	// Tcp Whether a direct path over TCP worked. False if the client did not try one.
+	Tcp bool `json:"tcp"`
+
+	// Udp Whether a direct path over UDP worked. False if the client did not try one.
+	Udp bool `json:"udp"`
+}
+
+// PreflightRequest defines model for PreflightRequest.
+type PreflightRequest struct {
+	// Id The test. Absent to start one.
+	Id         *string         `json:"id,omitempty"`
+	Candidates *[]IceCandidate `json:"candidates,omitempty"`
+
+	// Sdp The SDP offer.
+	Sdp *string `json:"sdp,omitempty"`
+
+	// Transport The only way to try.
+	Transport *PreflightRequestTransport `json:"transport,omitempty"`
+}
+
+// PreflightRequestTransport The only way to try.
+type PreflightRequestTransport string
 
 // Progress defines model for Progress.
 type Progress struct {
@@ -2985,6 +3075,24 @@ type StreamList struct {
 
 // StreamListObject defines model for StreamList.Object.
 type StreamListObject string
+
+// StreamPreflight defines model for StreamPreflight.
+type StreamPreflight struct {
+	// Id Identifies the test in later requests of the account.
+	Id     string                `json:"id"`
+	Object StreamPreflightObject `json:"object"`
+
+	// ExpiresAt The end of `id` and of the credentials in `ice_servers`.
+	ExpiresAt  time.Time        `json:"expires_at"`
+	IceServers []IceServer      `json:"ice_servers"`
+	Report     *PreflightReport `json:"report"`
+
+	// Sdp The SDP answer, once there was an offer.
+	Sdp *string `json:"sdp"`
+}
+
+// StreamPreflightObject defines model for StreamPreflight.Object.
+type StreamPreflightObject string
 
 // StreamRecording defines model for StreamRecording.
 type StreamRecording struct {
@@ -3938,6 +4046,9 @@ type ParsePromptJSONRequestBody = ParseRequest
 // CreateStreamJSONRequestBody defines body for CreateStream for application/json ContentType.
 type CreateStreamJSONRequestBody = CreateStreamRequest
 
+// PreflightStreamJSONRequestBody defines body for PreflightStream for application/json ContentType.
+type PreflightStreamJSONRequestBody = PreflightRequest
+
 // CreateVideoJSONRequestBody defines body for CreateVideo for application/json ContentType.
 type CreateVideoJSONRequestBody = CreateVideoRequest
 
@@ -4343,6 +4454,9 @@ type ServerInterface interface {
 	// CreateStream Create a live stream
 	// (POST /v1/streams)
 	CreateStream(w http.ResponseWriter, r *http.Request, params CreateStreamParams)
+	// PreflightStream Test the connection for a live stream
+	// (POST /v1/streams/preflight)
+	PreflightStream(w http.ResponseWriter, r *http.Request)
 	// GetStream Read a live stream
 	// (GET /v1/streams/{id})
 	GetStream(w http.ResponseWriter, r *http.Request, id StreamIdPath)
@@ -4736,6 +4850,12 @@ func (_ Unimplemented) ListStreams(w http.ResponseWriter, r *http.Request, param
 // CreateStream Create a live stream
 // (POST /v1/streams)
 func (_ Unimplemented) CreateStream(w http.ResponseWriter, r *http.Request, params CreateStreamParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// PreflightStream Test the connection for a live stream
+// (POST /v1/streams/preflight)
+func (_ Unimplemented) PreflightStream(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -6600,6 +6720,20 @@ func (siw *ServerInterfaceWrapper) CreateStream(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
+// PreflightStream operation middleware
+func (siw *ServerInterfaceWrapper) PreflightStream(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PreflightStream(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetStream operation middleware
 func (siw *ServerInterfaceWrapper) GetStream(w http.ResponseWriter, r *http.Request) {
 
@@ -8122,6 +8256,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/v1/streams/{id}/whip", wrapper.CreateWHIPSession)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/streams/preflight", wrapper.PreflightStream)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/test-fixture", wrapper.GetTestFixture)
@@ -13561,6 +13698,184 @@ func (response CreateStream503JSONResponse) VisitCreateStreamResponse(w http.Res
 	return err
 }
 
+type PreflightStreamRequestObject struct {
+	Body *PreflightStreamJSONRequestBody
+}
+
+type PreflightStreamResponseObject interface {
+	VisitPreflightStreamResponse(w http.ResponseWriter) error
+}
+
+type PreflightStream200JSONResponse StreamPreflight
+
+func (response PreflightStream200JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightStream400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response PreflightStream400JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightStream401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response PreflightStream401JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightStream403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response PreflightStream403JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightStream404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response PreflightStream404JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightStream409JSONResponse struct{ ConflictJSONResponse }
+
+func (response PreflightStream409JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightStream413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response PreflightStream413JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightStream415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response PreflightStream415JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightStream429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response PreflightStream429JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightStream500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response PreflightStream500JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightStream502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response PreflightStream502JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightStream503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response PreflightStream503JSONResponse) VisitPreflightStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetStreamRequestObject struct {
 	Id StreamIdPath `json:"id"`
 }
@@ -18306,6 +18621,9 @@ type StrictServerInterface interface {
 	// CreateStream Create a live stream
 	// (POST /v1/streams)
 	CreateStream(ctx context.Context, request CreateStreamRequestObject) (CreateStreamResponseObject, error)
+	// PreflightStream Test the connection for a live stream
+	// (POST /v1/streams/preflight)
+	PreflightStream(ctx context.Context, request PreflightStreamRequestObject) (PreflightStreamResponseObject, error)
 	// GetStream Read a live stream
 	// (GET /v1/streams/{id})
 	GetStream(ctx context.Context, request GetStreamRequestObject) (GetStreamResponseObject, error)
@@ -19746,6 +20064,37 @@ func (sh *strictHandler) CreateStream(w http.ResponseWriter, r *http.Request, pa
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreateStreamResponseObject); ok {
 		if err := validResponse.VisitCreateStreamResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PreflightStream operation middleware
+func (sh *strictHandler) PreflightStream(w http.ResponseWriter, r *http.Request) {
+	var request PreflightStreamRequestObject
+
+	var body PreflightStreamJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PreflightStream(ctx, request.(PreflightStreamRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreflightStream")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PreflightStreamResponseObject); ok {
+		if err := validResponse.VisitPreflightStreamResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -72,7 +72,7 @@ func TestOperationsCarryWhatTheEdgeEnforces(t *testing.T) {
 		"createAnalysis": "analyses:write", "createAnalysisBatch": "analyses:write", "getAnalysis": "analyses:read",
 		"cancelAnalysis": "analyses:write", "rerunAnalysis": "analyses:write", "streamAnalysis": "analyses:read",
 		"listStreams": "streams:read", "createStream": "streams:create", "getStream": "streams:read", "endStream": "streams:create",
-		"getStreamRecording": "streams:read", "deleteStreamRecording": "streams:create", "signalStream": "streams:signal", "streamResults": "streams:signal",
+		"getStreamRecording": "streams:read", "deleteStreamRecording": "streams:create", "preflightStream": "streams:create", "signalStream": "streams:signal", "streamResults": "streams:signal",
 		"createWHIPSession": "streams:signal", "updateWHIPSession": "streams:signal", "deleteWHIPSession": "streams:signal",
 		"getCredits": "usage:read", "getUsage": "usage:read",
 		"listEvents": "webhooks:read", "getEvent": "webhooks:read", "streamEvents": "webhooks:read",

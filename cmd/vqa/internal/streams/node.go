@@ -51,6 +51,8 @@ type Options struct {
 	Recordings Recordings
 	// CheckKey returns the fault of an API key that does not authenticate now.
 	CheckKey func(account.Key) error
+	// PreflightKey signs the ids of preflights. All nodes have the same.
+	PreflightKey []byte
 	// Mark marks a request that is passed on to another node; see edge.Passing.
 	Mark func(out http.Header, in *http.Request, method, path string)
 	// Client sends requests to other nodes.
@@ -65,7 +67,8 @@ type Options struct {
 // Node runs the live streams of this node. It is safe for concurrent use.
 type Node struct {
 	Options
-	signal *signal.Server
+	signal     *signal.Server
+	preflights *preflights
 	// filling has a token while one look runs.
 	filling chan struct{}
 
@@ -94,6 +97,7 @@ type term struct {
 func New(o Options) *Node {
 	n := &Node{Options: o, filling: make(chan struct{}, 1)}
 	n.signal = signal.New(signal.Options{Streams: places{n}, Client: o.Client, Mark: o.Mark, Now: o.Now, Logger: o.Log})
+	n.preflights = newPreflights(n)
 	return n
 }
 
@@ -181,8 +185,11 @@ func (n *Node) Count() (ready, live int) {
 	return ready, live
 }
 
-// Close closes the connections of clients. The streams end with Run.
-func (n *Node) Close(ctx context.Context) error { return n.signal.Close(ctx) }
+// Close closes the connections of clients and ends preflights. The streams end with Run.
+func (n *Node) Close(ctx context.Context) error {
+	n.preflights.close()
+	return n.signal.Close(ctx)
+}
 
 // Fill gives free slots of this node to the streams that wait longest.
 func (n *Node) Fill(ctx context.Context) {

@@ -19,6 +19,11 @@ func (n *Node) Socket(w http.ResponseWriter, r *http.Request, streamID string) e
 	return n.signal.Socket(w, r, streamID)
 }
 
+// Forward implements httpapi.LiveStreams.
+func (n *Node) Forward(w http.ResponseWriter, r *http.Request, node string) error {
+	return n.signal.Forward(w, r, node)
+}
+
 // WHIP implements httpapi.LiveStreams.
 func (n *Node) WHIP(w http.ResponseWriter, r *http.Request, streamID string) error {
 	return n.signal.WHIP(w, r, streamID)

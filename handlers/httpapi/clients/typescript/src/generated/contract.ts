@@ -1101,6 +1101,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/streams/preflight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test the connection for a live stream
+         * @description Tests whether the video of a client would arrive, before a stream is created. It needs no slot and no credits, and creates
+         *     nothing. Send `{}` first: the response has an `id` for two minutes, and the ICE servers. Then send `id` with an offer in
+         *     `sdp`, as to a stream; the response has the answer in `sdp`. `candidates` adds candidates that the offer lacks. A request
+         *     with `id` alone waits for the `report`, at most 16 seconds.
+         *
+         *     `transport` limits the test to one way, for an offer of its own: `udp` and `tcp` are direct, `relay` uses the TURN servers
+         *     (with `iceTransportPolicy: "relay"`). An account runs 4 tests at once (429 `concurrency_limit_exceeded`).
+         */
+        post: operations["preflightStream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/streams/{id}": {
         parameters: {
             query?: never;
@@ -2761,6 +2787,57 @@ export interface components {
             username: string | null;
             /** @description Valid as long as the stream can be joined. */
             credential: string | null;
+        };
+        PreflightRequest: {
+            /** @description The test. Absent to start one. */
+            id?: string | null;
+            /**
+             * @description The only way to try.
+             * @default any
+             * @enum {string|null}
+             */
+            transport?: "any" | "udp" | "tcp" | "relay" | null;
+            /** @description The SDP offer. */
+            sdp?: string | null;
+            candidates?: components["schemas"]["IceCandidate"][] | null;
+        };
+        /** @description An RTCIceCandidateInit. */
+        IceCandidate: {
+            candidate: string;
+            sdpMid?: string | null;
+            sdpMLineIndex?: number | null;
+            usernameFragment?: string | null;
+        };
+        StreamPreflight: {
+            /** @enum {string} */
+            object: "stream_preflight";
+            /** @description Identifies the test in later requests of the account. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description The end of `id` and of the credentials in `ice_servers`.
+             */
+            expires_at: string;
+            ice_servers: components["schemas"]["IceServer"][];
+            /** @description The SDP answer, once there was an offer. */
+            sdp: string | null;
+            report: components["schemas"]["PreflightReport"] | null;
+        };
+        PreflightReport: {
+            /** @description Whether the client connected as for a stream. */
+            connected: boolean;
+            /** @description Whether a direct path over UDP worked. False if the client did not try one. */
+            udp: boolean;
+            /** @description Whether a direct path over TCP worked. False if the client did not try one. */
+            tcp: boolean;
+            /** @description Whether a path over a TURN server worked. False if the client did not try one. */
+            relay: boolean;
+            /** @description The time from the offer to the connection in milliseconds. */
+            connect_ms: number | null;
+            /** @description The addresses of the service that were tried. */
+            local_candidates: string[];
+            /** @description The likely cause, if the client did not connect. */
+            hint: string | null;
         };
         StreamLimits: {
             /** @description The session ends after this number of seconds. */
@@ -7243,6 +7320,63 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    preflightStream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["PreflightRequest"];
+            };
+        };
+        responses: {
+            /** @description The test. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamPreflight"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["BadGateway"];

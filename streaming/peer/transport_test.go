@@ -1,0 +1,58 @@
+package peer_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pion/webrtc/v4"
+	"github.com/stretchr/testify/require"
+
+	"vqa/streaming/peer"
+)
+
+// TestTransports connects over one way each: the offer has the candidates of all, and the report names the one that
+// worked. A way that the client cannot use fails, although others work.
+func TestTransports(t *testing.T) {
+	t.Parallel()
+	all := []webrtc.NetworkType{webrtc.NetworkTypeUDP4, webrtc.NetworkTypeTCP4}
+	for name, tt := range map[string]struct {
+		transport peer.Transport
+		networks  []webrtc.NetworkType
+		relayed   bool
+		want      peer.Reached
+		fails     bool
+	}{
+		"udp":             {transport: peer.ViaUDP, networks: all, want: peer.Reached{UDP: true}},
+		"tcp":             {transport: peer.ViaTCP, networks: []webrtc.NetworkType{webrtc.NetworkTypeTCP4}, want: peer.Reached{TCP: true}},
+		"relay":           {transport: peer.ViaRelay, networks: all, relayed: true, want: peer.Reached{Relay: true}},
+		"no tcp":          {transport: peer.ViaTCP, networks: []webrtc.NetworkType{webrtc.NetworkTypeUDP4}, fails: true},
+		"no udp":          {transport: peer.ViaUDP, networks: []webrtc.NetworkType{webrtc.NetworkTypeTCP4}, fails: true},
+		"any, direct":     {networks: []webrtc.NetworkType{webrtc.NetworkTypeUDP4}, want: peer.Reached{UDP: true}},
+		"any, by a relay": {networks: all, relayed: true, want: peer.Reached{Relay: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newInternet(t, nil)
+			var s *peer.Server
+			o := clientOptions{configure: func(s *webrtc.SettingEngine) { s.SetNetworkTypes(tt.networks) }}
+			if tt.relayed {
+				s = listen(t, n.options())
+				o.net = n.client
+				o.config = webrtc.Configuration{ICETransportPolicy: webrtc.ICETransportPolicyRelay, ICEServers: webrtcServers(s.ICEServers("st_1", time.Hour))}
+			} else {
+				s = listen(t, peer.Options{ConnectTimeout: 3 * time.Second})
+			}
+			got := newSink()
+			session := got.session("st_1")
+			session.Transport = tt.transport
+			p := open(t, s, session)
+			newClient(t, o).join(t, p)
+			if tt.fails {
+				got.waitState(t, peer.Failed)
+			} else {
+				got.waitState(t, peer.Connected)
+			}
+			require.Equal(t, tt.want, p.Diagnostics().Reached())
+		})
+	}
+}
