@@ -157,6 +157,20 @@ func TestRequestsOfAPacketAreLimited(t *testing.T) {
 	})
 }
 
+// TestALongRoundTrip has a sender that claims to be very far away. Packets behind a gap do not wait for long.
+func TestALongRoundTrip(t *testing.T) {
+	t.Parallel()
+	s, r := assembletest.New(assemble.H264, newRandom(1)), newReceiver(assemble.H264)
+	r.SetRoundTrip(time.Hour)
+	r.push(start, s.Packets(s.Encode(true))...)
+	r.push(start, s.Packets(s.Encode(false))[1:]...)
+	now := start
+	for ; r.Counts().Lost == 0; now = r.Due() {
+		r.Feedback(now)
+	}
+	require.Less(t, now.Sub(start), 11*time.Second)
+}
+
 // TestRequestsAfterAChangeOfTheRoundTrip has a later gap that is due more often than the first.
 func TestRequestsAfterAChangeOfTheRoundTrip(t *testing.T) {
 	t.Parallel()
@@ -171,7 +185,7 @@ func TestRequestsAfterAChangeOfTheRoundTrip(t *testing.T) {
 		s.Seq++
 		r.push(start.Add(time.Second), s.Packets(s.Encode(false))...)
 		requests := 0
-		for now := start.Add(time.Second); now.Before(start.Add(10 * time.Second)); now = now.Add(10 * time.Millisecond) {
+		for now := start.Add(time.Second); now.Before(start.Add(1900 * time.Millisecond)); now = now.Add(10 * time.Millisecond) {
 			for _, seq := range r.Feedback(now).Missing {
 				require.Equal(t, later, seq)
 				requests++

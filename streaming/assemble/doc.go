@@ -23,8 +23,8 @@
 // # Gaps
 //
 // A missing packet is requested for the first time 10 ms after the packet behind it arrived, since
-// it may only be late. It is requested at most 10 times, at intervals of the round-trip time and at
-// least 30 ms, and given up one interval after the last request. The time of each gap starts on its
+// it may only be late. It is requested at most 10 times, at intervals of the round-trip time, 30 ms
+// to 1 s, and given up one interval after the last request. The time of each gap starts on its
 // own, so that gaps in a row do not add up.
 //
 // Without a keyframe to begin with, one is requested: at once, then after 0.3 s, doubled up to 5 s.

@@ -11,6 +11,8 @@ const (
 	reordering = 10 * time.Millisecond
 	// minInterval is the shortest time between two requests of one packet.
 	minInterval = 30 * time.Millisecond
+	// maxInterval is the longest one. The client decides how long it takes to answer.
+	maxInterval = time.Second
 	// maxRequests of one packet, as in libwebrtc. With 30% loss in both directions, 0.1% of the
 	// lost packets are given up.
 	maxRequests = 10
@@ -67,8 +69,10 @@ func (r *requests) keyframeAt(due time.Time) {
 
 func (r *requests) keyframeArrived() { r.wait, r.keyframe = keyframeWait, time.Time{} }
 
-// SetRoundTrip sets the round-trip time to the sender. The default is 30 ms.
-func (a *Assembler) SetRoundTrip(d time.Duration) { a.requests.interval = max(minInterval, d) }
+// SetRoundTrip sets the round-trip time to the sender, at most 1 s. The default is 30 ms.
+func (a *Assembler) SetRoundTrip(d time.Duration) {
+	a.requests.interval = min(max(minInterval, d), maxInterval)
+}
 
 // Refresh requests a keyframe for a receiver that lost its decoder. Pictures are delivered meanwhile.
 func (a *Assembler) Refresh(now time.Time) {

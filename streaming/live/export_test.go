@@ -20,6 +20,7 @@ const KeptResults = keptResults
 type Sampler interface {
 	Push(p assemble.Picture)
 	Next(ctx context.Context) (decode.Sample, error)
+	Counts() decode.Counts
 	Close()
 }
 

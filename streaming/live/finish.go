@@ -15,6 +15,9 @@ const (
 	recorderTimeout = 10 * time.Second
 )
 
+// undecoded is the hint for pictures of which ffmpeg made no sample.
+const undecoded = "Pictures arrived, but none could be decoded. Send at most 4096x4096 pixels, and check the encoder."
+
 // finish ends the session: it stops the media, records the end, tells the client, and frees everything.
 func (a *actor) finish(e ending) {
 	if e.say != nil {
@@ -51,6 +54,9 @@ func (a *actor) diagnose(reason stream.EndReason) *stream.Diagnostic {
 		return nil
 	}
 	d := a.Diagnostics()
+	if d.Hint == "" && a.samples != nil && d.Media.Pictures > 0 && a.samples.Counts().Samples == 0 {
+		d.Hint = undecoded
+	}
 	if d.Hint == "" {
 		return nil // pictures arrived
 	}

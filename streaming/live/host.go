@@ -178,6 +178,7 @@ func NewHost(o Options) *Host {
 type sampler interface {
 	Push(p assemble.Picture)
 	Next(ctx context.Context) (decode.Sample, error)
+	Counts() decode.Counts
 	Close()
 }
 

@@ -145,3 +145,16 @@ func countOf(all []string, what string) int {
 	}
 	return n
 }
+
+// TestPicturesThatCannotBeDecoded: the diagnosis says why no result came.
+func TestPicturesThatCannotBeDecoded(t *testing.T) {
+	t.Parallel()
+	run(t, creation(), 100, func(w *world) {
+		w.wire.whole = true
+		w.connect()
+		w.show(undecodable, 20*time.Second)
+		st := w.log.ended(w, stream.MediaTimeout, 15000, 0)
+		require.Contains(w, st.Diagnostic.Hint, "none could be decoded")
+		require.NotEmpty(w, st.Diagnostic.LocalCandidates)
+	})
+}

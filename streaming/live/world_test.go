@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +31,7 @@ type wire struct {
 	mu     sync.Mutex
 	offers []string
 	closed bool
+	whole  bool // pictures arrived: there is no hint
 }
 
 // Open implements live.Peers.
@@ -55,10 +57,16 @@ func (w *wire) RequestKeyframe()                  {}
 
 // Diagnostics implements live.Peer.
 func (w *wire) Diagnostics() peer.Diagnostics {
-	return peer.Diagnostics{
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d := peer.Diagnostics{
 		Local: []string{"udp 192.0.2.1:5000 host"}, Remote: []string{"udp 198.51.100.7:6000 srflx"},
 		Pairs: []string{"192.0.2.1:5000 - 198.51.100.7:6000 succeeded"}, Hint: "A hint.",
 	}
+	if w.whole {
+		d.Hint, d.Media.Pictures = "", 1
+	}
+	return d
 }
 
 // Close implements live.Peer.
@@ -68,19 +76,27 @@ func (w *wire) Close() {
 	w.closed = true
 }
 
-// samples makes each picture a sample.
+// samples makes each picture a sample, except those that say undecodable.
 type samples struct {
 	fresh chan decode.Sample
 	done  chan struct{}
 	once  sync.Once
+	made  atomic.Int64
 }
 
 func newSamples() live.Sampler {
 	return &samples{fresh: make(chan decode.Sample, 1), done: make(chan struct{})}
 }
 
+// undecodable are the bytes of a picture of which no sample is made.
+const undecodable = "undecodable"
+
 // Push replaces the newest sample.
 func (s *samples) Push(p assemble.Picture) {
+	if string(p.Data) == undecodable {
+		return
+	}
+	s.made.Add(1)
 	select {
 	case <-s.fresh:
 	default:
@@ -104,6 +120,9 @@ func (s *samples) Next(ctx context.Context) (decode.Sample, error) {
 		return decode.Sample{}, context.Cause(ctx)
 	}
 }
+
+// Counts returns the number of samples.
+func (s *samples) Counts() decode.Counts { return decode.Counts{Samples: s.made.Load()} }
 
 // Close ends Next.
 func (s *samples) Close() { s.once.Do(func() { close(s.done) }) }

@@ -69,12 +69,39 @@ func codecOf(mime string) assemble.Codec {
 	return 0
 }
 
-// checkOffer finds the problems that pion does not report.
-func checkOffer(offer string) error {
+// maxSections bounds the sections of an offer. A browser that has replaced its video many times has one for each.
+const maxSections = 32
+
+// checkOffer finds the problems that pion does not report, and returns the number of candidates.
+func checkOffer(offer string) (candidates int, err error) {
 	var s sdp.SessionDescription
 	if err := s.UnmarshalString(offer); err != nil {
-		return &OfferError{"The field sdp is not a valid session description: " + err.Error() + "."}
+		return 0, &OfferError{"The field sdp is not a valid session description: " + err.Error() + "."}
 	}
+	if n := len(s.MediaDescriptions); n > maxSections {
+		return 0, &OfferError{fmt.Sprintf("The offer has %d media sections. At most %d are allowed.", n, maxSections)}
+	}
+	if candidates = candidatesOf(s); candidates > maxCandidates {
+		return 0, &OfferError{fmt.Sprintf("The offer has %d candidates. At most %d are allowed.", candidates, maxCandidates)}
+	}
+	return candidates, checkVideos(s)
+}
+
+// candidatesOf counts the candidates in a description. Bundled sections repeat them.
+func candidatesOf(s sdp.SessionDescription) int {
+	different := map[string]bool{}
+	for _, m := range s.MediaDescriptions {
+		for _, a := range m.Attributes {
+			if a.Key == "candidate" {
+				different[a.Value] = true
+			}
+		}
+	}
+	return len(different)
+}
+
+// checkVideos checks that one section sends video.
+func checkVideos(s sdp.SessionDescription) error {
 	videos, sending, idle := 0, 0, ""
 	for _, m := range s.MediaDescriptions {
 		if m.MediaName.Media != "video" || m.MediaName.Port.Value == 0 {

@@ -13,8 +13,8 @@ import (
 const (
 	// maxSources bounds the RTP and RTCP sources (SSRC) of a client at a time. A track with retransmission has four.
 	maxSources = 64
-	// sourceBytes bounds the packets of a source that nobody has read yet.
-	sourceBytes = 512 << 10
+	// The bounds of the packets of a source that nobody has read yet: video, and reports.
+	videoBytes, reportBytes = 512 << 10, 64 << 10
 )
 
 // parts make the API of each peer.
@@ -51,12 +51,15 @@ func (p *Peer) follows(_ *stun.Message, _, _ ice.Candidate, pair *ice.CandidateP
 
 // buffer returns the buffer of a new source. pion keeps each source of an authenticated client, so a client with too
 // many is cut off.
-func (p *Peer) buffer(packetio.BufferPacketType, uint32) io.ReadWriteCloser {
+func (p *Peer) buffer(kind packetio.BufferPacketType, _ uint32) io.ReadWriteCloser {
 	if p.sources.Add(1) == maxSources+1 {
 		go func() { _ = p.pc.Close() }() // the session is told, and closes the peer
 	}
 	b := source{Buffer: packetio.NewBuffer(), peer: p}
-	b.SetLimitSize(sourceBytes)
+	b.SetLimitSize(videoBytes)
+	if kind == packetio.RTCPBufferPacket {
+		b.SetLimitSize(reportBytes)
+	}
 	return b
 }
 

@@ -179,7 +179,8 @@ func (p *Peer) Answer(ctx context.Context, offer string) (string, error) {
 	if len(offer) > maxOffer {
 		return "", &OfferError{fmt.Sprintf("The offer has %d bytes. At most %d are allowed.", len(offer), maxOffer)}
 	}
-	if err := checkOffer(offer); err != nil {
+	candidates, err := checkOffer(offer)
+	if err != nil {
 		return "", err
 	}
 	offer = p.session.Transport.filter(offer, p.session.Transport.remote)
@@ -210,7 +211,7 @@ func (p *Peer) Answer(ctx context.Context, offer string) (string, error) {
 	}
 	p.mu.Lock()
 	early := p.early
-	p.early, p.candidates = nil, len(early)
+	p.early, p.candidates = nil, candidates+len(early)
 	p.mu.Unlock()
 	for _, c := range early {
 		_ = p.pc.AddICECandidate(c) // its error was for the message that brought it

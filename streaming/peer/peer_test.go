@@ -2,6 +2,7 @@ package peer_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"regexp"
@@ -103,6 +104,11 @@ func TestOffersThatCannotWork(t *testing.T) {
 	require.NoError(t, err)
 	noVideo, err := audio.CreateOffer(nil)
 	require.NoError(t, err)
+	candidates := strings.Builder{}
+	for i := range 65 {
+		fmt.Fprintf(&candidates, "a=candidate:1 1 udp 2130706431 192.0.2.%d 5000 typ host\r\n", i)
+	}
+	sections := strings.Repeat("m=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=inactive\r\n", 32)
 	two := newClient(t, clientOptions{})
 	_, err = two.pc.AddTransceiverFromKind(webrtc.RTPCodecTypeVideo)
 	require.NoError(t, err)
@@ -118,6 +124,8 @@ func TestOffersThatCannotWork(t *testing.T) {
 		"receives":       {strings.Replace(offer, "a=sendrecv", "a=recvonly", 1), false, "is recvonly"},
 		"malformed":      {"v=x\r\n", false, "not a valid session description"},
 		"empty":          {"", false, "has no video"},
+		"candidates":     {offer + candidates.String(), false, "At most 64 are allowed."},
+		"sections":       {offer + sections, false, "has 33 media sections. At most 32 are allowed."},
 		"too large":      {strings.Repeat("a", 65<<10), false, "At most 65536"},
 		"no fingerprint": {regexp.MustCompile(`a=fingerprint.*\r\n`).ReplaceAllString(offer, ""), false, "cannot be"},
 		"no ICE":         {regexp.MustCompile(`a=ice-(ufrag|pwd).*\r\n`).ReplaceAllString(offer, ""), false, "cannot be"},
