@@ -95,7 +95,7 @@ var (
 	streamsLiveDesc   = prometheus.NewDesc("vqa_streams_live", "Live streams on this node.", nil, nil)
 	streamsReadyDesc  = prometheus.NewDesc("vqa_streams_ready", "Streams with a slot of this node that wait for their client.", nil, nil)
 	streamSlotsDesc   = prometheus.NewDesc("vqa_stream_slots", "Streams that this node runs at once (VQA_STREAM_SLOTS).", nil, nil)
-	streamsQueuedDesc = prometheus.NewDesc("vqa_streams_queued", "Streams that wait for a slot, on all nodes; -1 when unknown.", nil, nil)
+	streamsQueuedDesc = prometheus.NewDesc("vqa_streams_queued", "Streams of live mode that wait for a slot, on all nodes; -1 when unknown.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -110,7 +110,7 @@ func (m streamMetrics) Collect(all chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
 	defer cancel()
 	queued := -1
-	if n, err := m.read.QueuedStreams(ctx); err == nil {
+	if n, err := m.read.QueuedStreams(ctx, true); err == nil {
 		queued = n
 	}
 	ready, live := m.node.Count()

@@ -18,8 +18,8 @@ const streamSliceS = 60
 type Streams interface {
 	// ActiveStream returns the stream of an account and mode that has not ended, or "".
 	ActiveStream(ctx context.Context, accountID string, livemode bool) (string, error)
-	// QueuedStreams counts the streams that wait for a slot, over all accounts.
-	QueuedStreams(ctx context.Context) (int, error)
+	// QueuedStreams counts the streams of a mode that wait for a slot, over all accounts.
+	QueuedStreams(ctx context.Context, livemode bool) (int, error)
 	// SlotIn estimates the seconds until the next of the queued streams gets a slot. known is false
 	// when there is no estimate.
 	SlotIn(ctx context.Context) (seconds int, known bool)
@@ -47,7 +47,7 @@ func (s *Service) CreateStream(ctx context.Context, caller Caller, c CreateStrea
 	if err != nil {
 		return stream.State{}, err
 	}
-	if err := s.checkStreamQueue(ctx); err != nil {
+	if err := s.checkStreamQueue(ctx, caller.Livemode); err != nil {
 		return stream.State{}, err
 	}
 	if c.Recording {
@@ -101,9 +101,10 @@ func (s *Service) newStream(ctx context.Context, caller Caller, c CreateStream) 
 // streamParseMode converts the parse mode of a prompt. The names are those of the contract in both aggregates.
 func streamParseMode(m analysis.ParseMode) stream.ParseMode { return stream.ParseMode(m) }
 
-// checkStreamQueue refuses another stream when the queue for slots is full.
-func (s *Service) checkStreamQueue(ctx context.Context) error {
-	queued, err := s.Streams.QueuedStreams(ctx)
+// checkStreamQueue refuses another stream when the queue for slots is full. Test mode, which costs nothing, has a queue
+// of its own: it must not keep live streams out.
+func (s *Service) checkStreamQueue(ctx context.Context, livemode bool) error {
+	queued, err := s.Streams.QueuedStreams(ctx, livemode)
 	if err != nil || queued < s.Limits.StreamQueueCap {
 		return err
 	}

@@ -30,6 +30,7 @@ type server struct {
 	fixtureDurationS float64
 	fixtureQuery     query.Query
 	streams          openStreams
+	sockets          openStreams
 	readiness        readiness
 	// changes are the changelog, newest first.
 	changes []change
@@ -92,6 +93,7 @@ func newServer(o Options, c *edge.Contract) (*server, error) {
 		Options: o, contract: published, version: c.Version(), fixtureHash: hex.EncodeToString(sum[:]),
 		fixtureQuery: query.Compile(o.Fixture.Prompt),
 	}
+	s.sockets.what = "WebSockets of live streams"
 	duration := o.Service.Fixture.File().DurationMicros
 	if duration == nil {
 		return nil, fmt.Errorf("httpapi: the fixture has no duration")

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -167,6 +168,8 @@ func (o *eventWriter) end(f *fault.Fault) {
 
 // openStreams counts the open streams of each key and each account.
 type openStreams struct {
+	// what names the connections in errors. The default is event streams.
+	what string
 	mu   sync.Mutex
 	open map[string]int
 }
@@ -177,9 +180,9 @@ func (o *openStreams) enter(key, account string) error {
 	defer o.mu.Unlock()
 	switch {
 	case o.open[key] >= streamsPerKey:
-		return fault.Newf(fault.ConcurrencyLimitExceeded, "This key already has %d open event streams. Close one first.", streamsPerKey)
+		return fault.Newf(fault.ConcurrencyLimitExceeded, "This key already has %d open %s. Close one first.", streamsPerKey, cmp.Or(o.what, "event streams"))
 	case o.open[account] >= streamsPerAccount:
-		return fault.Newf(fault.ConcurrencyLimitExceeded, "This account already has %d open event streams. Close one first.", streamsPerAccount)
+		return fault.Newf(fault.ConcurrencyLimitExceeded, "This account already has %d open %s. Close one first.", streamsPerAccount, cmp.Or(o.what, "event streams"))
 	}
 	if o.open == nil {
 		o.open = map[string]int{}

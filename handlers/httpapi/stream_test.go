@@ -76,7 +76,8 @@ func TestAllEventStreamsOfAKeyShareOneLimit(t *testing.T) {
 		w.stream("/v1/events/stream", c.key.Secret)
 		last = w.stream(path, c.key.Secret)
 	}
-	for _, p := range []string{path, "/v1/events/stream"} {
+	live := "/v1/streams/" + c.do(http.MethodPost, "/v1/streams", watch).at("id").(string) + "/events"
+	for _, p := range []string{path, "/v1/events/stream", live} {
 		refused := c.do(http.MethodGet, p, "")
 		w.refused(refused, 429, fault.ConcurrencyLimitExceeded, "")
 		require.Equal(t, "1", refused.Header.Get("Retry-After"))

@@ -240,14 +240,29 @@ func (s *server) whileValid(x *edge.Exchange) (_ context.Context, stop func()) {
 	return ctx, func() { cancel(nil); checking.Wait() }
 }
 
+// counted bounds the connections of a key and of an account, also those to ended streams: together they could take all
+// connections of the node. Error: concurrency_limit_exceeded.
+func counted(open *openStreams, x *edge.Exchange, write liveResponse) liveResponse {
+	key, account := x.Caller.KeyID+"/"+x.Caller.AccountID, x.Caller.AccountID
+	return func(w http.ResponseWriter) error {
+		if err := open.enter(key, account); err != nil {
+			return err
+		}
+		defer open.leave(key, account)
+		return write(w)
+	}
+}
+
 // SignalStream answers GET /v1/streams/{id}/signal.
 func (s *server) SignalStream(ctx context.Context, r api.SignalStreamRequestObject) (api.SignalStreamResponseObject, error) {
-	return s.live(ctx, r.Id, s.Live.Socket)
+	write, err := s.live(ctx, r.Id, s.Live.Socket)
+	return counted(&s.sockets, edge.ExchangeOf(ctx), write), err
 }
 
 // StreamResults answers GET /v1/streams/{id}/events.
 func (s *server) StreamResults(ctx context.Context, r api.StreamResultsRequestObject) (api.StreamResultsResponseObject, error) {
-	return s.live(ctx, r.Id, s.Live.Events)
+	write, err := s.live(ctx, r.Id, s.Live.Events)
+	return counted(&s.streams, edge.ExchangeOf(ctx), write), err
 }
 
 // CreateWHIPSession answers POST /v1/streams/{id}/whip.

@@ -79,9 +79,9 @@ func (r *Reader) ActiveStream(ctx context.Context, accountID string, livemode bo
 	return id, err
 }
 
-// QueuedStreams counts the streams that wait for a slot.
-func (r *Reader) QueuedStreams(ctx context.Context) (n int, err error) {
-	err = r.pool.QueryRow(ctx, "select count(*) from live_streams where status = 'queued'").Scan(&n)
+// QueuedStreams counts the streams of a mode that wait for a slot.
+func (r *Reader) QueuedStreams(ctx context.Context, livemode bool) (n int, err error) {
+	err = r.pool.QueryRow(ctx, "select count(*) from live_streams where status = 'queued' and livemode = $1", livemode).Scan(&n)
 	return n, err
 }
 
@@ -150,7 +150,8 @@ const latestSessions = 32
 
 // streamLine reads who waits, how long the streams with a slot have run, and how long earlier ones ran.
 func (r *Reader) streamLine(ctx context.Context) (l streamLine, err error) {
-	rows, err := r.pool.Query(ctx, "select doc from live_streams where status <> 'ended' order by created_at, id")
+	// Live streams go before those of test mode.
+	rows, err := r.pool.Query(ctx, "select doc from live_streams where status <> 'ended' order by livemode desc, created_at, id")
 	active, err := documents[stream.State](rows, err)
 	if err != nil {
 		return l, fmt.Errorf("read the queue for live streams: %w", err)

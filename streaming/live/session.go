@@ -273,8 +273,12 @@ func (s *Session) connect() (Peer, error) {
 	case s.peer != nil:
 		return s.peer, nil
 	}
+	relay := s.id
+	if of := s.host.options.Relay; of != nil {
+		relay = of(s.inputs.state)
+	}
 	p, err := s.host.options.Peers.Open(peer.Session{
-		ID: s.id, H264Only: s.inputs.state.Recording,
+		ID: s.id, Relay: relay, H264Only: s.inputs.state.Recording,
 		Picture: s.picture,
 		Changed: func(st peer.State) { s.tell(func(in *inputs) { in.connection = st }) },
 	})

@@ -38,7 +38,7 @@ func newSink() *sink { return &sink{news: make(chan struct{})} }
 
 func (s *sink) session(id string) peer.Session {
 	return peer.Session{
-		ID:      id,
+		ID: id, Relay: id,
 		Picture: func(f assemble.Picture) { s.note(func() { s.frames = append(s.frames, f) }) },
 		Changed: func(st peer.State) { s.note(func() { s.states = append(s.states, st) }) },
 	}

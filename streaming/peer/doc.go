@@ -52,6 +52,6 @@
 //
 // The embedded TURN server relays to the media port of its own Server and to nothing else. The
 // handler of permissions sees only the IP, so the socket of an allocation checks the port too, in
-// both directions. A session has 4 allocations and the server 128. Credentials are of the form
-// "expiry:session" with an HMAC. Each refresh checks them, so they must outlive the session.
+// both directions. A client has 4 allocations and the server 128. Credentials are of the form
+// "expiry:client" with an HMAC. Each refresh checks them, so they must outlive the session.
 package peer

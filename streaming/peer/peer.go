@@ -55,6 +55,9 @@ func (s State) String() string {
 type Session struct {
 	// ID is the id of the stream, unique among the open peers.
 	ID string
+	// Relay is the id of the client at the TURN server, as in ICEServers. The reason of a refusal there is part of the
+	// diagnosis.
+	Relay string
 	// H264Only refuses offers without H.264.
 	H264Only bool
 	// Transport limits the ways that are tried. The zero value tries all.

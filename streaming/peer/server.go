@@ -205,20 +205,22 @@ func (s *Server) host() string {
 	}
 }
 
-// refused notes why the TURN server refused the client of a session.
+// refused notes why the TURN server refused a client.
 func (s *Server) refused(id, reason string) {
 	s.mu.Lock()
-	p := s.peers[id]
-	s.mu.Unlock()
-	if p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.relay = reason
+	defer s.mu.Unlock()
+	for _, p := range s.peers {
+		if p.session.Relay == id {
+			p.mu.Lock()
+			p.relay = reason
+			p.mu.Unlock()
+		}
 	}
 }
 
-// ICEServers returns the servers for the client of a session, with credentials of the embedded
-// TURN server for the given time. Choose it longer than the session can last: each refresh of an
+// ICEServers returns the servers for a client, with credentials of the embedded TURN server for the given time. All
+// allocations with one id count together, so choose one for each account and not for each session: a client could
+// otherwise take all allocations with the credentials of ended sessions. Choose it longer than the session can last: each refresh of an
 // allocation checks them. They work with this server only.
 func (s *Server) ICEServers(id string, life time.Duration) []ICEServer {
 	servers := slices.Clone(s.options.ICEServers)

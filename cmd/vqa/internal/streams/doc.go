@@ -6,7 +6,8 @@
 // A node with a free slot takes the stream that waits longest, and owns it until its end. The owner is an
 // incarnation of a node (eventstore/node). Each second a node looks for:
 //
-//	queued, a slot is free        it takes the stream
+//	queued, a slot is free        it takes the stream; live ones first, and those of test mode, which cost nothing,
+//	                              get a quarter of the slots at most
 //	ready, the owner is dead      a node with a free slot takes the stream
 //	live, the owner is dead       the stream ends as error, billed up to its last heartbeat
 //	own, ended by another node    the session is told

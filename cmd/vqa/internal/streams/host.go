@@ -16,7 +16,7 @@ import (
 func (n *Node) host(t *term) live.Options {
 	return live.Options{
 		Peers: live.WebRTC(n.Media), FFmpeg: n.FFmpeg, Engine: engine{n.Engine}, Log: journal{n, t},
-		Calibrations: n.Calibrations, Compile: n.Commands.CompileStreamPrompt, Canned: n.canned, Record: n.Recordings.Open, Windows: n.Windows, Grace: n.Grace,
+		Calibrations: n.Calibrations, Compile: n.Commands.CompileStreamPrompt, Canned: n.canned, Record: n.Recordings.Open, Relay: n.relayOf, Windows: n.Windows, Grace: n.Grace,
 		Timed: n.Timed, Media: n.Counted, Logger: n.Log, Now: n.Now,
 	}
 }

@@ -1,11 +1,13 @@
 package streams
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -223,12 +225,15 @@ func (n *Node) settle(ctx context.Context, t *term) error {
 	if err := errors.Join(n.observe(ctx, t, active), n.revoke(ctx, t)); err != nil {
 		return err
 	}
-	own, foreign := 0, false
+	own, test, foreign := 0, 0, false
 	for _, st := range active {
-		if st.Node == t.lease.Incarnation() {
-			own++
-		} else if st.Node != "" {
-			foreign = true
+		if st.Node != t.lease.Incarnation() {
+			foreign = foreign || st.Node != ""
+			continue
+		}
+		own++
+		if !st.Livemode {
+			test++
 		}
 	}
 	alive := func(string) bool { return true }
@@ -237,6 +242,8 @@ func (n *Node) settle(ctx context.Context, t *term) error {
 			return err
 		}
 	}
+	// Live streams go first. Streams of test mode cost nothing, so they get a part of the slots only.
+	slices.SortStableFunc(active, func(a, b stream.State) int { return cmp.Compare(rank(a), rank(b)) })
 	var errs []error
 	for _, st := range active {
 		if st.Node == t.lease.Incarnation() {
@@ -247,15 +254,28 @@ func (n *Node) settle(ctx context.Context, t *term) error {
 		switch {
 		case st.Status == stream.Live && dead:
 			errs = append(errs, n.endLost(ctx, st))
+		case !st.Livemode && test >= testSlots(n.Slots):
 		case own < n.Slots && (st.Status == stream.Queued || st.Status == stream.Ready && dead):
 			taken, err := n.take(ctx, t, st)
 			if errs = append(errs, err); taken {
 				own++
+				test += rank(st)
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
+
+// rank is 0 for a live stream and 1 for one of test mode.
+func rank(st stream.State) int {
+	if st.Livemode {
+		return 0
+	}
+	return 1
+}
+
+// testSlots is the number of slots that streams of test mode may have, a quarter of all and one at least.
+func testSlots(slots int) int { return max(1, slots/4) }
 
 // resume takes up a stream of this node whose session is gone, although the stream has not ended.
 func (n *Node) resume(ctx context.Context, t *term, st stream.State) error {

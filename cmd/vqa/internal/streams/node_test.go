@@ -26,6 +26,7 @@ import (
 	"vqa/handlers/intake/fixture"
 	"vqa/handlers/objects"
 	"vqa/migrations"
+	"vqa/projections"
 	"vqa/projections/ledger"
 	"vqa/projections/resources"
 	"vqa/streaming/peer"
@@ -190,4 +191,40 @@ func TestAStoppedNodeEndsItsSessions(t *testing.T) {
 	stop()
 	require.Nil(t, n.current())
 	require.Equal(t, owner, w.await(st.ID, func(st stream.State) bool { return st.Status == stream.Ready }).Node)
+}
+
+// TestTestModeKeepsNoLiveStreamWaiting: streams of test mode cost nothing, so they get a quarter of the slots, and live
+// ones go first.
+func TestTestModeKeepsNoLiveStreamWaiting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var test []stream.State
+	for range 3 {
+		key, err := w.commands.IssueKey(t.Context(), command.NewKey{Mode: account.Test, Tier: account.Sandbox, Operator: "test"})
+		require.NoError(t, err)
+		prompt := "Is there a ball?"
+		st, err := w.commands.CreateStream(t.Context(), command.Caller{AccountID: key.AccountID}, command.CreateStream{Prompt: &prompt})
+		require.NoError(t, err)
+		test = append(test, st)
+	}
+	var live []stream.State
+	for range 4 {
+		live = append(live, w.create())
+	}
+	line, _, err := w.read.Streams(t.Context(), resources.Tenant{AccountID: live[0].AccountID, Livemode: true}, "", projections.Page{Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, 1, *line[0].QueuePosition, "before the older ones of test mode")
+	_, _, _ = w.node("a", 4)
+	owned := func(st stream.State) bool { return st.Node != "" }
+	for _, st := range live {
+		w.await(st.ID, owned)
+	}
+	_, _, _ = w.node("b", 4)
+	w.await(test[0].ID, owned)
+	time.Sleep(2 * lookEvery)
+	for _, st := range test[1:] {
+		got, err := w.read.StreamByID(t.Context(), st.ID)
+		require.NoError(t, err)
+		require.Equal(t, stream.Queued, got.Status, "three of four slots are free, for live streams")
+	}
 }

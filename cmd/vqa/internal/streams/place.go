@@ -2,6 +2,9 @@ package streams
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	"vqa/domain/stream"
@@ -78,5 +81,16 @@ func (n *Node) iceServers(st stream.State) []peer.ICEServer {
 	if t := n.current(); t == nil || t.lease.Incarnation() != st.Node {
 		return n.External
 	}
-	return n.Media.ICEServers(st.ID, n.MaxSession+credentialMargin)
+	return n.Media.ICEServers(n.relayOf(st), n.MaxSession+credentialMargin)
+}
+
+// relayOf returns the id of the client of a stream at the TURN server. Streams of an account share it, because
+// credentials outlive their stream.
+func (n *Node) relayOf(st stream.State) string { return "stream-" + n.hidden(st.AccountID) }
+
+// hidden returns a name for an account that does not show its id to clients.
+func (n *Node) hidden(accountID string) string {
+	m := hmac.New(sha256.New, n.PreflightKey)
+	m.Write([]byte("relay\n" + accountID))
+	return hex.EncodeToString(m.Sum(nil)[:8])
 }

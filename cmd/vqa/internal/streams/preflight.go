@@ -104,7 +104,7 @@ func (n *Node) Preflight(ctx context.Context, accountID string, s httpapi.Prefli
 		return httpapi.Preflight{}, address, err
 	}
 	state := httpapi.Preflight{ID: s.ID, ExpiresAt: expires, ICEServers: []httpapi.ICEServer{}}
-	for _, server := range n.Media.ICEServers("preflight-"+accountID, expires.Sub(n.Now())) {
+	for _, server := range n.Media.ICEServers("preflight-"+n.hidden(accountID), expires.Sub(n.Now())) {
 		state.ICEServers = append(state.ICEServers, httpapi.ICEServer(server))
 	}
 	err = n.preflights.step(ctx, accountID, s, &state)
@@ -165,7 +165,7 @@ func (p *preflights) start(ctx context.Context, accountID string, s httpapi.Pref
 	connected := make(chan struct{})
 	var once sync.Once
 	opened, err := p.node.Media.Open(peer.Session{
-		ID: s.ID, Transport: transportOf(s.Transport),
+		ID: s.ID, Relay: "preflight-" + p.node.hidden(accountID), Transport: transportOf(s.Transport),
 		Changed: func(st peer.State) {
 			if st == peer.Connected {
 				once.Do(func() { close(connected) })
