@@ -259,10 +259,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	var uncapped func(*http.Request) bool
-	if !c.CapLoopback {
-		uncapped = edge.OnThisMachine(c.PublicURL, proxies)
-	}
+	uncapped := c.uncapped(proxies)
 	authorization, err := s.authorization(c, key, s.address, uncapped)
 	if err != nil {
 		return nil, err

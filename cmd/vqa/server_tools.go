@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"net/netip"
 
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/mcp"
@@ -24,4 +25,12 @@ func (s *server) authorization(c config, key []byte, address func(*http.Request)
 		Service: s.commands, Reader: s.resources, Ledger: s.ledger, Transport: s.intake.Client, PublicURL: c.PublicURL,
 		PricePerSecondCents: c.PricePerSecondCents, FormKey: derivedKey(key, "forms of agents"), Address: address, Uncapped: uncapped,
 	})
+}
+
+// uncapped returns the test of clients that are exempt from the limits per address, or nil if none is.
+func (c config) uncapped(proxies []netip.Prefix) func(*http.Request) bool {
+	if c.CapLoopback {
+		return nil
+	}
+	return edge.OnThisMachine(c.PublicURL, proxies)
 }

@@ -1,14 +1,19 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,44 +36,102 @@ func installed(t *testing.T, path string) string {
 	return absolute
 }
 
+// sdks are the clients of other languages, as commands of the kit.
+var sdks = map[string][]string{
+	"TypeScript 1": {"node", "agent.js", "1"},
+	"TypeScript 2": {"node", "agent.js", "2"},
+	"Python":       {"../../../.cache/agents/bin/python", "agent.py"},
+}
+
+// otherSDK returns a client that talks to the tools of a service.
+func otherSDK(t *testing.T, w *world, name string, environment ...string) *exec.Cmd {
+	t.Helper()
+	command := slices.Clone(sdks[name])
+	if command[0] == "node" {
+		installed(t, agentKit+"/node_modules")
+	} else {
+		command[0] = installed(t, filepath.Join(agentKit, command[0]))
+	}
+	cmd := exec.CommandContext(t.Context(), command[0], append(command[1:], w.url+edge.ToolsPath)...)
+	cmd.Dir, cmd.Env = agentKit, append(os.Environ(), environment...)
+	return cmd
+}
+
+// requireConversation checks the steps that a client printed, one line of JSON each.
+func requireConversation(t *testing.T, lines []string) {
+	t.Helper()
+	var steps []response
+	for _, line := range lines {
+		step := response{raw: []byte(line)}
+		require.NoError(t, json.Unmarshal(step.raw, &step.json), line)
+		steps = append(steps, step)
+	}
+	require.Len(t, steps, 7, lines)
+	require.Len(t, steps[0].at("tools"), 13)
+	require.Equal(t, true, steps[2].at("result.assessable"))
+	require.Equal(t, "completed", steps[4].at("result.analysis.status"))
+	require.Equal(t, steps[1].at("result.expected_answer"), steps[4].at("result.analysis.answer"))
+	require.NotZero(t, steps[5].at("progress"))
+	require.Equal(t, true, steps[6].at("isError"))
+	require.Equal(t, "resource_not_found", steps[6].at("result.error.code"))
+}
+
 // TestToolsWorkWithOtherSDKs runs the same conversation with the clients of other languages.
 func TestToolsWorkWithOtherSDKs(t *testing.T) {
 	t.Parallel()
-	for name, command := range map[string][]string{
-		"TypeScript 1": {"node", "agent.js", "1"},
-		"TypeScript 2": {"node", "agent.js", "2"},
-		"Python":       {"../../../.cache/agents/bin/python", "agent.py"},
-	} {
+	for name := range sdks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if command[0] == "node" {
-				installed(t, agentKit+"/node_modules")
-			} else {
-				command[0] = installed(t, filepath.Join(agentKit, command[0]))
-			}
 			w := open(t, withTools)
-			key := w.tester().key.Secret
-			cmd := exec.CommandContext(t.Context(), command[0], append(command[1:], w.url+edge.ToolsPath)...)
-			cmd.Dir, cmd.Env = agentKit, append(os.Environ(), "VQA_API_KEY="+key)
+			cmd := otherSDK(t, w, name, "VQA_API_KEY="+w.tester().key.Secret)
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
 			out, err := cmd.Output()
 			require.NoError(t, err, stderr.String())
-			var steps []response
-			for line := range strings.Lines(string(out)) {
-				step := response{raw: []byte(line)}
-				require.NoError(t, json.Unmarshal(step.raw, &step.json), line)
-				steps = append(steps, step)
-			}
-			require.Len(t, steps, 7, string(out))
-			require.Len(t, steps[0].at("tools"), 13)
-			require.Equal(t, true, steps[2].at("result.assessable"))
-			require.Equal(t, "completed", steps[4].at("result.analysis.status"))
-			require.Equal(t, steps[1].at("result.expected_answer"), steps[4].at("result.analysis.answer"))
-			require.NotZero(t, steps[5].at("progress"))
-			require.Equal(t, true, steps[6].at("isError"))
-			require.Equal(t, "resource_not_found", steps[6].at("result.error.code"))
+			requireConversation(t, slices.Collect(strings.Lines(string(out))))
 		})
+	}
+}
+
+// TestOtherSDKsAreAuthorized runs the conversation without a key: the clients discover the authorization server,
+// register or show their metadata document, and the test plays the person who allows them.
+func TestOtherSDKsAreAuthorized(t *testing.T) {
+	t.Parallel()
+	for name := range sdks {
+		for _, how := range []string{"registration", "metadata document"} {
+			t.Run(name+" by "+how, func(t *testing.T) {
+				t.Parallel()
+				w := openAuthorizing(t)
+				document := ""
+				if how != "registration" {
+					document = w.publisher.URL + "/agent.json"
+				}
+				cmd := otherSDK(t, w.world, name, "VQA_API_KEY=", "VQA_CLIENT_DOCUMENT="+document)
+				var stderr strings.Builder
+				cmd.Stderr = &stderr
+				in, err := cmd.StdinPipe()
+				require.NoError(t, err)
+				out, err := cmd.StdoutPipe()
+				require.NoError(t, err)
+				require.NoError(t, cmd.Start())
+				var lines []string
+				for scanner := bufio.NewScanner(out); scanner.Scan(); {
+					line := scanner.Text()
+					var asked struct{ Authorize string }
+					if json.Unmarshal([]byte(line), &asked) == nil && asked.Authorize != "" {
+						address, err := url.Parse(asked.Authorize)
+						require.NoError(t, err)
+						require.Equal(t, how != "registration", address.Query().Get("client_id") == document, asked.Authorize)
+						_, err = io.WriteString(in, w.consents(w.signedIn(w.issuer, "ada"), asked.Authorize)+"\n")
+						require.NoError(t, err)
+						continue
+					}
+					lines = append(lines, line)
+				}
+				require.NoError(t, cmd.Wait(), stderr.String())
+				requireConversation(t, lines)
+			})
+		}
 	}
 }
 
@@ -118,4 +181,60 @@ func TestToolsConform(t *testing.T) {
 			require.Contains(t, got, name, "%s %v\n%s", s.suite, s.flags, out)
 		}
 	}
+}
+
+// consents plays a person: it opens an address of the authorization page, allows it in test mode, and returns the
+// redirect to the client.
+func (w authorizing) consents(p person, address string) string {
+	w.t.Helper()
+	page := w.send(http.MethodGet, strings.TrimPrefix(address, w.url), "", "Cookie", p.cookie)
+	got := w.answers(p, consentForm(w.t, page, "mode", "test"))
+	require.Equal(w.t, http.StatusSeeOther, got.StatusCode, string(got.raw))
+	return got.Header.Get("Location")
+}
+
+// TestAuthorizationConforms runs the scenarios of the conformance suite for authorization servers. The test plays the
+// person.
+func TestAuthorizationConforms(t *testing.T) {
+	t.Parallel()
+	processor := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	node := installed(t, agentKit+"/node_modules/node-linux-"+processor+"/bin/node")
+	w := openAuthorizing(t)
+	port := freePort(t)
+	registered := w.post("/register", `{"redirect_uris": ["http://127.0.0.1:`+port+`/callback"]}`)
+	require.Equal(t, http.StatusCreated, registered.StatusCode, string(registered.raw))
+	cmd := exec.CommandContext(t.Context(), node, "node_modules/conformance-2026/dist/index.js", "authorization", "--url", w.url, "--port", port,
+		"--client-id", registered.at("client_id").(string), "--resource", w.url+edge.ToolsPath)
+	cmd.Dir = agentKit
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = cmd.Stdout
+	require.NoError(t, cmd.Start())
+	var text strings.Builder
+	address := regexp.MustCompile(regexp.QuoteMeta(w.url) + `/authorize\?\S+`)
+	asked := false
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		text.WriteString(lines.Text() + "\n")
+		if found := address.FindString(lines.Text()); found != "" && !asked {
+			asked = true
+			got, err := http.Get(w.consents(w.signedIn(w.issuer, "ada"), found)) //nolint:noctx // the suite's own callback
+			require.NoError(t, err)
+			require.NoError(t, got.Body.Close())
+		}
+	}
+	require.NoError(t, cmd.Wait(), text.String())
+	for _, name := range []string{"authorization-server-metadata-endpoint", "authorization-code-grant"} {
+		require.Regexp(t, `(?m)^✓ `+name+`: \d+ passed, 0 failed`, text.String())
+	}
+}
+
+// freePort returns a port that nothing listened on a moment ago.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return port
 }

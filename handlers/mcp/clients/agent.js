@@ -1,5 +1,10 @@
 // Asks one question with a TypeScript SDK and prints each step as a line of JSON.
 // Usage: VQA_API_KEY=… node agent.js 1|2 URL
+//
+// Without VQA_API_KEY it asks a person for a permission: it prints {"authorize": ADDRESS} and reads the address of the
+// redirect from its input. VQA_CLIENT_DOCUMENT is the address of its metadata document; without it, it registers itself.
+import { createInterface } from 'node:readline/promises';
+
 const [generation, url] = process.argv.slice(2);
 
 /** Load the client of a generation of the SDK. */
@@ -12,10 +17,45 @@ async function load() {
 
 const { Client, StreamableHTTPClientTransport } = await load();
 const client = new Client({ name: 'agent.js', version: generation });
-const headers = { Authorization: `Bearer ${process.env.VQA_API_KEY}` };
-await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
-
 const print = (step) => console.log(JSON.stringify(step));
+
+/** What a program keeps between its authorization and its calls. */
+const kept = {};
+const authProvider = {
+  redirectUrl: 'http://127.0.0.1:9/callback',
+  clientMetadata: { client_name: 'agent.js', redirect_uris: ['http://127.0.0.1:9/callback'], token_endpoint_auth_method: 'none' },
+  clientMetadataUrl: process.env.VQA_CLIENT_DOCUMENT || undefined,
+  state: () => 'state-of-agent-js',
+  clientInformation: () => kept.client,
+  saveClientInformation: (information) => (kept.client = information),
+  tokens: () => kept.tokens,
+  saveTokens: (tokens) => (kept.tokens = tokens),
+  codeVerifier: () => kept.verifier,
+  saveCodeVerifier: (verifier) => (kept.verifier = verifier),
+  redirectToAuthorization: (address) => print({ authorize: address.href, client: kept.client?.client_id }),
+};
+
+/** Connect with an API key, or with the permission of a person. */
+async function connect() {
+  const headers = process.env.VQA_API_KEY ? { Authorization: `Bearer ${process.env.VQA_API_KEY}` } : {};
+  const transport = () => new StreamableHTTPClientTransport(new URL(url), process.env.VQA_API_KEY ? { requestInit: { headers } } : { authProvider });
+  if (process.env.VQA_API_KEY) return client.connect(transport());
+  const asking = transport();
+  try {
+    await client.connect(asking);
+    throw new Error('connected without a permission');
+  } catch (error) {
+    if (error.name !== 'UnauthorizedError' && error.constructor.name !== 'UnauthorizedError') throw error;
+  }
+  const input = createInterface({ input: process.stdin });
+  const redirect = new URL(await input.question(''));
+  input.close();
+  if (redirect.searchParams.get('state') !== 'state-of-agent-js') throw new Error('another state');
+  await asking.finishAuth(generation === '2' ? redirect.searchParams : redirect.searchParams.get('code'));
+  return client.connect(transport());
+}
+
+await connect();
 const { tools } = await client.listTools();
 print({ tools: tools.map((tool) => tool.name) });
 
