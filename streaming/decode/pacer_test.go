@@ -32,7 +32,7 @@ func paced(n int, s sender) []time.Duration {
 	return samples
 }
 
-// TestHonestSenders: jitter, restarts of the encoder and other clocks leave each stream its samples.
+// TestHonestSenders: each stream gets its samples, whatever the network does to the times of arrival.
 func TestHonestSenders(t *testing.T) {
 	t.Parallel()
 	const pictures = 1800 // a minute

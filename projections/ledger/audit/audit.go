@@ -113,7 +113,9 @@ type run struct {
 	scope  Scope
 	tables []*table
 	// others are the read models of all other categories.
-	others  []*otherTable
+	others []*otherTable
+	// stale are the read models that were not compared, because they have another shape.
+	stale   []string
 	macs    MACs
 	readers []*reader
 	total   int64

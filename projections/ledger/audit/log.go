@@ -8,8 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"vqa/domain/credit"
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
+	"vqa/eventstore/fold"
 )
 
 // MACs checks that the service wrote a stored row (postgres.Guard). Each method returns a
@@ -63,6 +65,8 @@ type LogFacts struct {
 	OtherShapes int64 `json:"snapshots_of_other_releases"`
 	// Rows is the number of rows of read models that were compared, without those of the ledger.
 	Rows int64 `json:"read_model_rows"`
+	// Stale are the read models that were not compared, because they wait for a rebuild.
+	Stale []string `json:"stale_read_models"`
 }
 
 // Gap is a range of positions without an event.
@@ -89,12 +93,41 @@ type Decision struct {
 
 // verifyLog verifies what belongs to no single stream.
 func (r *run) verifyLog(ctx context.Context) error {
-	facts := &LogFacts{FirstGaps: []Gap{}, FirstBackwards: []Backward{}, Decisions: []Decision{}}
+	facts := &LogFacts{FirstGaps: []Gap{}, FirstBackwards: []Backward{}, Decisions: []Decision{}, Stale: append([]string{}, r.stale...)}
 	r.facts = facts
-	for _, step := range []func(context.Context, *LogFacts) error{r.positions, r.times, r.decisions, r.bases, r.snapshots} {
+	for _, step := range []func(context.Context, *LogFacts) error{r.strayStreams, r.positions, r.times, r.decisions, r.bases, r.snapshots} {
 		if err := step(ctx, facts); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+const strayStreamsSQL = `
+select distinct e.stream, false from events e
+ where (starts_with(e.stream, 'checkpoint/') or starts_with(e.stream, 'ledger_keys/'))
+   and not exists (select from streams s where s.stream = e.stream)
+union select stream, true from streams where starts_with(stream, 'ledger_keys/') and stream <> $1`
+
+// strayStreams reports streams of checkpoints and keys that belong to no ledger. Those with a head and
+// an account are verified with the account.
+func (r *run) strayStreams(ctx context.Context, _ *LogFacts) error {
+	rows, err := r.planner.Query(ctx, strayStreamsSQL, fold.LedgerKeys.Stream(credit.LedgerKeysID).String())
+	if err != nil {
+		return fmt.Errorf("find the streams without a head: %w", err)
+	}
+	var stream string
+	var headed bool
+	_, err = pgx.ForEachRow(rows, []any{&stream, &headed}, func() error {
+		if headed {
+			r.mismatch(Forged, stream, 0, 0, "the service has no such stream of keys")
+		} else {
+			r.mismatch(Missing, stream, 0, 0, "the stream has no head")
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("find the streams without a head: %w", err)
 	}
 	return nil
 }

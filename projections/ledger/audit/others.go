@@ -40,6 +40,7 @@ func (r *run) comparable(ctx context.Context, models []projections.Projection) (
 			return nil, fmt.Errorf("read the shapes of the read models: %w", err)
 		}
 		if !current {
+			r.stale = append(r.stale, m.Table())
 			continue
 		}
 		t := &otherTable{table: newTable(m), seen: map[uint64]struct{}{}}

@@ -51,6 +51,9 @@ func printLog(s terminal.Screen, l *audit.LogFacts) {
 			terminal.Thousands(d.Position), terminal.Printable(d.By), d.At.Format(time.RFC3339), lost, terminal.Printable(d.Reason))
 	}
 	fmt.Fprintf(s, "  %s snapshots and %s rows of other read models were compared with their events\n", terminal.Thousands(l.Snapshots), terminal.Thousands(l.Rows))
+	if len(l.Stale) > 0 {
+		fmt.Fprintf(s, "  not compared, because they wait for a rebuild: %s\n", strings.Join(l.Stale, ", "))
+	}
 	fmt.Fprintf(s, "  %s gaps between positions (%s positions), %s times before that of an earlier position: no mismatches\n",
 		terminal.Thousands(l.Gaps), terminal.Thousands(l.Skipped), terminal.Thousands(l.Backwards))
 }

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/fault"
+	"vqa/eventstore"
+)
+
+// manipulation is a change that somebody who controls the database makes.
+type manipulation struct {
+	name string
+	do   func(f *forge)
+	// wants are kinds of mismatches that verification must name.
+	wants []string
+	// refused is true when a purchase on the rich account must be refused.
+	refused bool
+	// anchored is why only the log of checkpoints outside the database can name it. The rows that
+	// are left are what the service wrote, in the order in which it wrote them.
+	anchored string
+	// harmless is why the change wins nothing. It is neither named nor refused.
+	harmless string
+}
+
+// The reasons for which only checkpoints outside the database name a manipulation.
+const (
+	rollback  = "what is left is an older state of the service, with valid MACs"
+	uncovered = "a MAC does not cover what the database assigns"
+)
+
+// credits and checkpoints are streams of the rich account.
+func (f *forge) credits() string     { return "credit/" + f.rich }
+func (f *forge) checkpoints() string { return "checkpoint/" + f.rich }
+
+// rebuild makes the read models agree with the log, as a careful attacker does.
+func (f *forge) rebuild() {
+	f.T.Helper()
+	f.T.Setenv("VQA_DATABASE_URL", f.db.Config().ConnString())
+	defer f.T.Setenv("VQA_DATABASE_URL", f.config.DatabaseURL)
+	_, complaint, err := f.run("projections", "rebuild", "--all", "--accept")
+	require.NoError(f.T, err, complaint)
+}
+
+// removeStream removes a stream.
+func (f *forge) removeStream(stream string) {
+	f.T.Helper()
+	f.sql("delete from events where stream = $1", stream)
+	f.sql("delete from streams where stream = $1", stream)
+}
+
+// appendGrant appends a grant to the ledger of the rich account, with a right hash.
+func (f *forge) appendGrant() {
+	f.T.Helper()
+	f.sql(`insert into events (stream, version, type, account_id, data, meta, chain)
+		select stream, version + 1, type, account_id, replace(replace(data::text, '"seconds":30', '"seconds":9000'), 'txn_', 'txn_9')::json, meta, chain
+		  from events where stream = $1 order by version desc limit 1`, f.credits())
+	f.rechain(f.credits())
+}
+
+// reviewed are the manipulations of the review, and others that a row by itself does not show.
+var reviewed = []manipulation{
+	{name: "the ledger cut back to an older checkpoint, with the later checkpoints", anchored: rollback, do: func(f *forge) {
+		version := f.count("select min((data->'checkpoint'->>'version')::bigint) from events where stream = $1", f.checkpoints())
+		f.cut(f.credits(), version)
+		f.cut(f.checkpoints(), 1)
+		f.rebuild()
+	}},
+	{name: "the newest checkpoint removed", anchored: rollback, do: func(f *forge) {
+		f.cut(f.checkpoints(), f.count("select version - 1 from streams where stream = $1", f.checkpoints()))
+		f.rebuild()
+	}},
+	{name: "a whole account removed", anchored: rollback, do: func(f *forge) {
+		for _, category := range []string{"account/", "credit/"} {
+			f.removeStream(category + f.poor)
+		}
+		f.sql("delete from events where account_id = $1", f.poor)
+		f.sql("delete from streams s where not exists (select from events e where e.stream = s.stream) and version > 0")
+		f.rebuild()
+	}},
+	{name: "one analysis removed", anchored: rollback, do: func(f *forge) {
+		f.sql(`with gone as (delete from events where stream = (select min(stream) from events where stream like 'analysis/%') returning stream)
+			delete from streams where stream in (select stream from gone)`)
+		f.rebuild()
+	}},
+	{name: "a grant raised by 9,000 s, the chain made again, the checkpoints removed", wants: []string{"forged"}, refused: true, do: func(f *forge) {
+		f.sql(`update events set data = replace(data::text, '"seconds":6000', '"seconds":15000')::json where stream = $1 and version = 1`, f.credits())
+		f.rechain(f.credits())
+		f.removeStream(f.checkpoints())
+		f.sql("update streams set snapshot = null, snapshot_version = 0 where stream = $1", f.credits())
+		f.rebuild()
+	}},
+	{name: "all checkpoints and the key removed, and signed again with the key of an empty data folder", anchored: rollback, do: func(f *forge) {
+		f.sql("delete from events where stream like 'checkpoint/%' or stream like 'ledger_keys/%'")
+		f.sql("delete from streams where stream like 'checkpoint/%' or stream like 'ledger_keys/%'")
+		f.sql("delete from ledger_checkpoints")
+		f.T.Setenv("VQA_DATABASE_URL", f.db.Config().ConnString())
+		f.T.Setenv("VQA_DATA_DIR", f.T.TempDir())
+		_, _, err := f.run("ledger", "checkpoint")
+		require.ErrorContains(f.T, err, "this tool cannot change the log", "a key of an empty data folder signs nothing")
+		f.T.Setenv("VQA_DATABASE_URL", f.config.DatabaseURL)
+		f.T.Setenv("VQA_DATA_DIR", f.config.DataDir)
+	}},
+	{name: "a checkpoint of another key added", wants: []string{"checkpoint"}, do: func(f *forge) {
+		f.sql("update events set mac = null where stream like 'ledger_keys/%' or stream = $1", f.checkpoints())
+		f.sql("update events set data = replace(data::text, 'a', 'b')::json where stream = $1 and version = 1", f.checkpoints())
+		f.rechain(f.checkpoints())
+	}},
+	{name: "a snapshot raised by 900,000 s", wants: []string{"forged"}, do: func(f *forge) {
+		f.sql(`update streams set snapshot = regexp_replace(snapshot::text, '"posted_seconds":[0-9]+', '"posted_seconds":906000')::json where stream = $1`, f.credits())
+	}},
+	{name: "`recorded_at` changed", anchored: uncovered, do: func(f *forge) {
+		f.sql("update events set recorded_at = recorded_at - interval '40 days' where stream = $1 and version = 1", f.credits())
+	}},
+	{name: "the position of an event changed to that of a gap", anchored: uncovered, do: func(f *forge) {
+		f.sql("update events set position = position + 100000 where position = (select max(position) from events)")
+		f.sql("select setval('events_position_seq', (select max(position) from events))")
+	}},
+	{name: "positions swapped within a stream", wants: []string{"position"}, do: func(f *forge) {
+		f.sql("update events set position = -position where stream = $1 and version in (2, 3)", f.credits())
+		f.sql(`update events e set position = -o.position from events o where e.stream = $1 and o.stream = $1
+			and e.version in (2, 3) and o.version = 5 - e.version`, f.credits())
+	}},
+	{name: "events of a category without a head added", wants: []string{"altered", "missing"}, do: func(f *forge) {
+		f.sql(`insert into events (stream, version, type, account_id, data, meta, chain)
+			select 'secret/' || account_id, 1, type, account_id, data, meta, chain from events where stream = $1 and version = 1`, f.credits())
+	}},
+	{name: "a grant appended by SQL, with a right hash", wants: []string{"forged"}, refused: true, do: (*forge).appendGrant},
+	{name: "a grant appended by SQL, with the MAC of another event", wants: []string{"forged"}, refused: true, do: func(f *forge) {
+		f.appendGrant()
+		f.sql("update events set mac = (select mac from events where stream = $1 and version = 1) where stream = $1 and version = (select version from streams where stream = $1)", f.credits())
+	}},
+	{name: "the ledger of another account copied to this one", wants: []string{"altered"}, refused: true, do: func(f *forge) {
+		f.sql("update streams set snapshot = null, snapshot_version = 0 where stream = $1", f.credits())
+		f.sql("delete from events where stream = $1", f.credits())
+		f.sql("insert into events (stream, version, type, account_id, data, meta, chain, mac) select $1, version, type, account_id, data, meta, chain, mac from events where stream = $2",
+			f.credits(), "credit/"+f.poor)
+		f.rechain(f.credits())
+	}},
+	{name: "MACs removed with the decision that they are demanded", wants: []string{"forged"}, refused: true, do: func(f *forge) {
+		f.sql("delete from mac_decisions")
+		f.appendGrant()
+	}},
+	{name: "a base written for an appended grant", wants: []string{"forged"}, refused: true, do: func(f *forge) {
+		f.appendGrant()
+		f.sql(`insert into stream_bases (stream, version, chain, mac) select stream, version, chain, (select mac from events limit 1) from streams where stream = $1`, f.credits())
+	}},
+	{name: "the id of the database replaced", wants: nil, refused: true, do: func(f *forge) {
+		f.sql("update log_identity set id = gen_random_uuid()")
+	}},
+	{name: "an API key with every scope added", wants: []string{"read_model"}, do: func(f *forge) {
+		f.sql(`insert into api_keys select 'key_forged', account_id, livemode, repeat('0', 64), created_at, doc from api_keys where account_id = $1 limit 1`, f.rich)
+	}},
+	{name: "a balance raised in the read model", wants: []string{"balance"}, do: func(f *forge) {
+		f.sql("update credit_balances set posted_seconds = posted_seconds + 9000, sales_seconds = sales_seconds + 9000 where id = $1", f.rich)
+	}},
+	{name: "a snapshot removed", harmless: "the state is folded from all events", do: func(f *forge) {
+		f.sql("update streams set snapshot = null, snapshot_version = 0 where stream = $1", f.credits())
+	}},
+}
+
+// manipulationsUpdate writes the table of docs/ledger.md.
+var manipulationsUpdate = flag.Bool("manipulations.update", false, "write the table of manipulations to docs/ledger.md")
+
+// check requires the outcome of a manipulation, and returns its row of the table.
+func (m manipulation) check(t *testing.T, o outcome) (row string) {
+	t.Helper()
+	require.Empty(t, o.signed, "a checkpoint covers the false history")
+	signed, commands := "no", "accepted"
+	if o.refused != nil {
+		commands = "refused"
+	}
+	switch {
+	case m.anchored != "":
+		require.NoError(t, o.err)
+		require.Empty(t, o.report.Mismatches, "verification names it now: move it out of the cases of the anchored log")
+		return fmt.Sprintf("| %s | not yet; only [checkpoints outside the database](#threats): %s | accepted | – |", m.name, m.anchored)
+	case m.harmless != "":
+		require.NoError(t, o.err)
+		require.Empty(t, o.report.Mismatches)
+		return fmt.Sprintf("| %s | nothing to name: %s | accepted | – |", m.name, m.harmless)
+	}
+	require.True(t, o.named())
+	for _, kind := range m.wants {
+		require.Contains(t, o.how(), "`"+kind+"`", "%v", o.report.Mismatches)
+	}
+	if m.refused {
+		require.Error(t, o.refused)
+	} else {
+		require.NoError(t, o.refused)
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s |", m.name, o.how(), commands, signed)
+}
+
+// TestManipulationsAreNamed makes the manipulations of the review and 200 random ones, each in a database of
+// its own. It is not parallel, because the commands read the environment.
+func TestManipulationsAreNamed(t *testing.T) {
+	g := newGenuine(t)
+	table := "| manipulation | named by verification | commands on it | signed |\n|---|---|---|---|\n"
+	for _, m := range reviewed {
+		t.Run(m.name, func(t *testing.T) {
+			made := g.copy(t, g.config.DatabaseURL)
+			f := g.forge(t, made)
+			m.do(f)
+			require.NoError(t, f.db.Close(t.Context()))
+			table += m.check(t, g.judge(t, made)) + "\n"
+		})
+	}
+	t.Run("yesterday's dump restored", func(t *testing.T) {
+		m := manipulation{name: "yesterday's dump restored", anchored: rollback}
+		table += m.check(t, g.judge(t, g.copy(t, g.before))) + "\n"
+	})
+	t.Run("another secret key", func(t *testing.T) { g.anotherKey(t) })
+	t.Run("random", func(t *testing.T) { table += g.random(t) })
+	if !t.Failed() && *manipulationCount == tableCount {
+		requireTable(t, table)
+	}
+}
+
+// anotherKey starts with the secret key of somebody else: nothing is served, appended or signed with it.
+func (g *genuine) anotherKey(t *testing.T) {
+	made := g.copy(t, g.config.DatabaseURL)
+	c := g.config
+	c.DatabaseURL, c.DataDir = made, t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(c.DataDir, secretKeyFile), bytes.Repeat([]byte{7}, keyBytes), 0o600))
+	for _, adopted := range []bool{false, true} {
+		if adopted { // the attacker also replaces the recorded key
+			f := g.forge(t, made)
+			f.sql("delete from installation_parts")
+			require.NoError(t, f.db.Close(t.Context()))
+		}
+		g.with(t, c, func(a *app) {
+			require.Nil(t, a.guard)
+			sealer, err := a.newSealer()
+			require.NoError(t, err)
+			_, err = sealer.Seal(t.Context())
+			require.ErrorContains(t, err, "this tool cannot change the log")
+		})
+	}
+}
+
+// TestAForgedGrantCannotBeSpent: neither a grant appended by SQL nor a raised snapshot buys anything, and
+// the caller learns nothing of the finding.
+func TestAForgedGrantCannotBeSpent(t *testing.T) {
+	g := newGenuine(t)
+	spend := func(t *testing.T, of string, seconds int64) error {
+		c := g.config
+		c.DatabaseURL = of
+		var refused error
+		g.with(t, c, func(a *app) {
+			change := adjustment(g.rich, -seconds)
+			_, refused = a.commands.GrantCredits(t.Context(), change)
+			require.NotEmpty(t, a.forged.alarms())
+			require.Contains(t, a.forged.alarms()[0].detail, "credit/"+g.rich)
+		})
+		return refused
+	}
+	appended := g.copy(t, g.config.DatabaseURL)
+	f := g.forge(t, appended)
+	f.appendGrant()
+	require.NoError(t, f.db.Close(t.Context()))
+	err := spend(t, appended, 7000)
+	var forged *eventstore.ForgedError
+	require.ErrorAs(t, err, &forged)
+	require.Equal(t, fault.InternalError, fault.Of(err).Code)
+	require.NotContains(t, fault.Of(err).Message, "MAC")
+
+	raised := g.copy(t, g.config.DatabaseURL)
+	f = g.forge(t, raised)
+	f.sql(`update streams set snapshot = regexp_replace(snapshot::text, '"posted_seconds":[0-9]+', '"posted_seconds":906000')::json where stream = $1`, f.credits())
+	require.NoError(t, f.db.Close(t.Context()))
+	err = spend(t, raised, 100_000)
+	require.True(t, fault.Has(err, fault.InsufficientCredits), "%v", err)
+}
+
+// The table of manipulations in docs/ledger.md.
+const (
+	tableBegin = "<!-- The table is written by: go test ./cmd/vqa -run TestManipulationsAreNamed -manipulations.update -->\n"
+	tableEnd   = "<!-- end of the table -->\n"
+)
+
+func requireTable(t *testing.T, table string) {
+	path := filepath.Join("..", "..", "docs", "ledger.md")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	before, rest, found := strings.Cut(string(text), tableBegin)
+	require.True(t, found)
+	_, after, found := strings.Cut(rest, tableEnd)
+	require.True(t, found)
+	want := before + tableBegin + table + tableEnd + after
+	if *manipulationsUpdate {
+		require.NoError(t, os.WriteFile(path, []byte(want), 0o644)) //nolint:gosec // a document
+		return
+	}
+	require.Equal(t, want, string(text), "run the test with -manipulations.update")
+}

@@ -1,0 +1,321 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/handlers/command"
+	"vqa/projections/ledger/audit"
+)
+
+// genuine is a database of the service that nobody has manipulated. Each manipulation gets a copy.
+type genuine struct {
+	toolbench
+	// before is a copy from before the last entries: yesterday's dump.
+	before string
+	// rich has more entries than a snapshot needs; poor has few.
+	rich, poor string
+	// chains has the chain of each event, by stream and version.
+	chains map[string]map[int64]string
+	// copies counts the copies.
+	copies int
+}
+
+func newGenuine(t *testing.T) *genuine {
+	t.Helper()
+	g := &genuine{toolbench: newToolbench(t)}
+	g.rich = g.key.AccountID
+	var other, test issuedKey
+	g.json(&other, "keys", "create", "--mode", "live", "--grant-seconds", "50", "--json")
+	g.json(&test, "keys", "create", "--mode", "test", "--json")
+	g.poor = other.AccountID
+	caller := command.Caller{AccountID: g.rich, KeyID: g.key.KeyID, Livemode: true, RequestID: "req_1"}
+	tester := command.Caller{AccountID: test.AccountID, KeyID: test.KeyID, RequestID: "req_2"}
+	g.with(t, g.config, func(a *app) {
+		for range 60 {
+			g.buy(a, g.rich, 10)
+		}
+		for range 3 {
+			_, err := a.commands.CreateVideo(t.Context(), caller, command.CreateVideo{ContentType: "video/mp4"})
+			require.NoError(t, err)
+			prompt := "Is there a dog?"
+			_, err = a.commands.CreateAnalysis(t.Context(), tester, command.CreateAnalysis{VideoID: test.FixtureVideoID, Prompt: &prompt})
+			require.NoError(t, err)
+		}
+		_, err := a.commands.OpenIncident(t.Context(), "the engine was away", "ann")
+		require.NoError(t, err)
+		g.seal(a)
+		g.buy(a, g.rich, 20)
+		g.seal(a)
+	})
+	g.before = g.copy(t, g.config.DatabaseURL)
+	g.with(t, g.config, func(a *app) {
+		for range 5 { // no checkpoint covers these
+			g.buy(a, g.rich, 30)
+			g.buy(a, g.poor, 30)
+		}
+	})
+	f := g.forge(t, g.config.DatabaseURL)
+	g.chains = map[string]map[int64]string{}
+	for _, e := range f.events("true") {
+		if g.chains[e.stream] == nil {
+			g.chains[e.stream] = map[int64]string{}
+		}
+		g.chains[e.stream][e.version] = e.chain.String()
+	}
+	require.NoError(t, f.db.Close(t.Context()))
+	o := g.judge(t, g.copy(t, g.config.DatabaseURL))
+	require.NoError(t, o.err)
+	require.Empty(t, o.report.Mismatches, "nobody has manipulated it")
+	return g
+}
+
+// roomy accepts every upload. Nothing is uploaded.
+type roomy struct{ command.Uploads }
+
+func (roomy) Room(int64) error { return nil }
+
+// with opens the program on a database and closes it.
+func (g *genuine) with(t *testing.T, c config, do func(a *app)) {
+	t.Helper()
+	a, err := openApp(t.Context(), c, slog.New(slog.DiscardHandler), adapters{uploads: roomy{}})
+	require.NoError(t, err)
+	do(a)
+	require.NoError(t, a.Close())
+}
+
+func (g *genuine) buy(a *app, account string, seconds int64) {
+	g.Helper()
+	_, err := a.commands.GrantCredits(g.Context(), command.GrantCredits{
+		CreditChange: command.CreditChange{AccountID: account, Reason: "invoice", Operator: "ann"}, Kind: credit.Purchase, Seconds: seconds,
+	})
+	require.NoError(g, err)
+}
+
+func (g *genuine) seal(a *app) {
+	g.Helper()
+	sealer, err := a.newSealer()
+	require.NoError(g, err)
+	_, err = sealer.Seal(g.Context())
+	require.NoError(g, err)
+}
+
+// copy copies a database that nobody is connected to. The copy is dropped at the end of the test.
+func (g *genuine) copy(t *testing.T, of string) string {
+	t.Helper()
+	u, err := url.Parse(of)
+	require.NoError(t, err)
+	name := strings.TrimPrefix(u.Path, "/")
+	g.copies++
+	base := strings.TrimPrefix(mustParse(t, g.config.DatabaseURL).Path, "/")
+	made := fmt.Sprintf("%.40s_m%d", base, g.copies)
+	admin := *u
+	admin.Path = "/postgres"
+	exec := func(ctx context.Context, sql string) {
+		db, err := pgx.Connect(ctx, admin.String())
+		require.NoError(t, err)
+		defer func() { _ = db.Close(ctx) }()
+		_, err = db.Exec(ctx, sql)
+		require.NoError(t, err)
+	}
+	exec(t.Context(), "create database "+pgx.Identifier{made}.Sanitize()+" template "+pgx.Identifier{name}.Sanitize()+" strategy file_copy")
+	t.Cleanup(func() {
+		exec(context.Background(), "drop database "+pgx.Identifier{made}.Sanitize()+" with (force)")
+	})
+	u.Path = "/" + made
+	return u.String()
+}
+
+func mustParse(t *testing.T, of string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(of)
+	require.NoError(t, err)
+	return u
+}
+
+// forge manipulates a database as its owner.
+type forge struct {
+	*testing.T
+	*genuine
+	db     *pgx.Conn
+	random *rand.Rand
+}
+
+func (g *genuine) forge(t *testing.T, of string) *forge {
+	t.Helper()
+	db, err := pgx.Connect(t.Context(), of)
+	require.NoError(t, err)
+	return &forge{T: t, genuine: g, db: db}
+}
+
+// sql changes the database with all triggers switched off.
+func (f *forge) sql(statement string, args ...any) {
+	f.T.Helper()
+	changed, err := f.try(statement, args...)
+	require.NoError(f.T, err, statement)
+	require.Positive(f.T, changed, "no row was changed by %s", statement)
+}
+
+// try is sql for a statement that may fail. It returns how many rows it changed.
+func (f *forge) try(statement string, args ...any) (changed int64, err error) {
+	err = pgx.BeginFunc(f.T.Context(), f.db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(f.T.Context(), "set local session_replication_role = replica; alter table events disable trigger user; alter table events alter position set generated by default"); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(f.T.Context(), statement, args...)
+		if err != nil {
+			return err
+		}
+		changed = tag.RowsAffected()
+		_, err = tx.Exec(f.T.Context(), "alter table events enable trigger user; alter table events enable always trigger events_fence; alter table events enable always trigger events_append_only; alter table events alter position set generated always")
+		return err
+	})
+	return changed, err
+}
+
+// forgedEvent is a row of the log.
+type forgedEvent struct {
+	version                           int64
+	stream, kind, account, data, meta string
+	chain                             eventstore.Chain
+}
+
+func (f *forge) events(where string, args ...any) []forgedEvent {
+	f.T.Helper()
+	rows, err := f.db.Query(f.T.Context(), "select version, stream, type, account_id, data::text, meta::text, chain from events where "+where+" order by stream, version", args...)
+	require.NoError(f.T, err)
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e forgedEvent, err error) {
+		var chain []byte
+		err = row.Scan(&e.version, &e.stream, &e.kind, &e.account, &e.data, &e.meta, &chain)
+		copy(e.chain[:], chain)
+		return e, err
+	})
+	require.NoError(f.T, err)
+	return all
+}
+
+// rechain computes the hashes of a stream again, with its head.
+func (f *forge) rechain(stream string) {
+	f.T.Helper()
+	id, err := codec.ParseStreamID(stream)
+	require.NoError(f.T, err)
+	var chain eventstore.Chain
+	var version int64
+	for _, e := range f.events("stream = $1", stream) {
+		version = e.version
+		chain = codec.Link(chain, codec.Encoded{Stream: id, Version: e.version, Type: e.kind, AccountID: e.account, Data: []byte(e.data), Meta: []byte(e.meta)})
+		f.sql("update events set chain = $1 where stream = $2 and version = $3", chain[:], stream, e.version)
+	}
+	f.sql("update streams set chain = $1, version = $2::bigint, prior_version = $2::bigint - 1 where stream = $3", chain[:], version, stream)
+}
+
+// cut removes the events of a stream after a version, with the head of then.
+func (f *forge) cut(stream string, version int64) {
+	f.T.Helper()
+	f.sql("update streams set snapshot = null, snapshot_version = 0 where stream = $1", stream)
+	f.sql("delete from events where stream = $1 and version > $2", stream, version)
+	f.sql("update streams set version = $2::bigint, prior_version = $2::bigint - 1, chain = (select chain from events where stream = $1 and version = $2::bigint) where stream = $1", stream, version)
+}
+
+// count is a number of the database.
+func (f *forge) count(sql string, args ...any) (n int64) {
+	f.T.Helper()
+	require.NoError(f.T, f.db.QueryRow(f.T.Context(), sql, args...).Scan(&n))
+	return n
+}
+
+// outcome is what happens after a manipulation.
+type outcome struct {
+	// report is that of vqa ledger verify --all-streams, unless err is set.
+	report audit.Report
+	err    error
+	// signed are the streams whose false history a checkpoint now covers.
+	signed []string
+	// refused is the error of a purchase on the rich account.
+	refused error
+}
+
+// named reports whether verification named the manipulation.
+func (o outcome) named() bool { return o.err != nil || !o.report.Sound() }
+
+// how describes who named it.
+func (o outcome) how() string {
+	switch {
+	case o.err != nil:
+		return "verification refuses the database"
+	case !o.report.Sound():
+		var kinds []string
+		for _, k := range o.report.Kinds() {
+			kinds = append(kinds, "`"+string(k)+"`")
+		}
+		return strings.Join(kinds, ", ")
+	default:
+		return "nothing"
+	}
+}
+
+// judge verifies a manipulated database, lets the sealer work on it, and buys credits.
+func (g *genuine) judge(t *testing.T, of string) (o outcome) {
+	t.Helper()
+	c := g.config
+	c.DatabaseURL = of
+	reader, err := openReader(t.Context(), c, slog.New(slog.DiscardHandler))
+	if err == nil {
+		o.report, err = reader.auditor().Verify(t.Context(), audit.Scope{AllStreams: true}, func(int64, int64) {})
+		require.NoError(t, reader.Close())
+	}
+	o.err = err
+	a, err := openApp(t.Context(), c, slog.New(slog.DiscardHandler), adapters{})
+	if err != nil {
+		o.refused = err
+		return o
+	}
+	if sealer, err := a.newSealer(); err == nil {
+		_, _ = sealer.Seal(t.Context()) // what it signed counts, not its error
+	}
+	_, o.refused = a.commands.GrantCredits(t.Context(), command.GrantCredits{
+		CreditChange: command.CreditChange{AccountID: g.rich, Reason: "invoice", Operator: "ann"}, Kind: credit.Purchase, Seconds: 1,
+	})
+	require.NoError(t, a.Close())
+	o.signed = g.falselySigned(t, of)
+	return o
+}
+
+// falselySigned returns the ledgers whose newest checkpoint of this service covers a history that it never
+// had.
+func (g *genuine) falselySigned(t *testing.T, of string) (streams []string) {
+	f := g.forge(t, of)
+	defer func() { _ = f.db.Close(context.Background()) }()
+	rows, err := f.db.Query(t.Context(), `select 'credit/' || (data->'checkpoint'->>'account_id'), (data->'checkpoint'->>'version')::bigint, data->'checkpoint'->>'chain'
+		from events where stream like 'checkpoint/%'`)
+	if err != nil {
+		return nil // the manipulation has destroyed the data
+	}
+	var stream, chain *string
+	var version *int64
+	_, err = pgx.ForEachRow(rows, []any{&stream, &version, &chain}, func() error {
+		if stream == nil || version == nil || chain == nil {
+			return nil
+		}
+		if g.chains[*stream][*version] != *chain && !slices.Contains(streams, *stream) {
+			streams = append(streams, *stream)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return streams
+}
