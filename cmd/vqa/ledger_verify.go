@@ -103,14 +103,18 @@ func withReader(cmd *cobra.Command, do func(ctx context.Context, a *app) error) 
 	}
 	a, err := openReader(cmd.Context(), c, newLogger(cmd.ErrOrStderr(), c))
 	if err != nil {
-		return err
+		return otherSchema(err)
 	}
-	err = do(cmd.Context(), a)
+	return errors.Join(otherSchema(do(cmd.Context(), a)), a.Close())
+}
+
+// otherSchema says what to do after an error that a database of another release causes.
+func otherSchema(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && (refused.Code == undefinedTable || refused.Code == undefinedColumn) {
-		err = fmt.Errorf("%w; the database has the schema of another release: use the program of that release, or run vqa migrate", err)
+		return fmt.Errorf("%w; the database has the schema of another release: use the program of that release, or run vqa migrate", err)
 	}
-	return errors.Join(err, a.Close())
+	return err
 }
 
 // openReader opens the database for an auditor.
