@@ -328,3 +328,22 @@ func id2string(v any) string { s, _ := v.(string); return s }
 
 // toolParams calls a tool without arguments.
 func toolParams(name string) *sdk.CallToolParams { return &sdk.CallToolParams{Name: name} }
+
+func TestPromptForPersons(t *testing.T) {
+	t.Parallel()
+	a := open(t, withTools).tester().agent()
+	listed, err := a.session.ListPrompts(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, listed.Prompts, 1)
+	arguments := map[string]string{"video": "https://example.com/a.mp4", "question": "Is there a dog?"}
+	got, err := a.session.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "ask_about_video", Arguments: arguments})
+	require.NoError(t, err)
+	text := got.Messages[0].Content.(*sdk.TextContent).Text
+	require.Contains(t, text, "https://example.com/a.mp4")
+	require.Contains(t, text, "Is there a dog?")
+	for _, bad := range []string{"", strings.Repeat("x", 9000)} {
+		arguments["question"] = bad
+		_, err = a.session.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "ask_about_video", Arguments: arguments})
+		require.ErrorContains(t, err, "question: send 1 to 8192 bytes")
+	}
+}

@@ -11,6 +11,7 @@
 //	wait.go     wait_for_analysis
 //	results.go  resources -> the small results that a model reads
 //	picture.go  the contact sheet as an image
+//	prompts.go  a prompt that clients offer to the person
 //	errors.go   error envelope -> tool error with the next step
 //	body.go     how many messages a body has
 //	plain.go    the plain errors of the SDK as JSON-RPC errors

@@ -63,8 +63,8 @@ func New(o Options) http.Handler {
 	s := &endpoint{Options: o, guard: newGuard(o.PublicURL), tools: map[string]*tool{}}
 	server := sdk.NewServer(&sdk.Implementation{Name: "vqa", Title: "Questions about video", Version: o.Version, WebsiteURL: o.PublicURL}, &sdk.ServerOptions{
 		Instructions: s.instructions(),
-		// The tools do not change while the server runs, so no client needs to subscribe.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		// Neither list changes while the server runs, so no client needs to subscribe.
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
 			c.CacheScope, c.TTLMs = "private", int(listLife.Milliseconds())
 		},
@@ -73,6 +73,7 @@ func New(o Options) http.Handler {
 		s.tools[t.name] = t
 		server.AddTool(t.described(), s.handler(t))
 	}
+	server.AddPrompt(askPrompt, getAskPrompt)
 	server.AddReceivingMiddleware(s.receive)
 	s.sdk = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,

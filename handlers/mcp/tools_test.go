@@ -225,3 +225,22 @@ func TestOriginsAndHosts(t *testing.T) {
 		require.Equal(t, known, g.knows(origin), origin)
 	}
 }
+
+// TestServerDescription checks the description for the registry of servers.
+func TestServerDescription(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("server.json")
+	require.NoError(t, err)
+	var d struct {
+		Name, Description, Version string
+		Remotes                    []struct{ Type, URL string }
+	}
+	require.NoError(t, json.Unmarshal(raw, &d))
+	require.Regexp(t, `^[a-z0-9.-]+/[a-z0-9._-]+$`, d.Name)
+	require.LessOrEqual(t, len(d.Description), 100, "the registry's limit")
+	contract, err := os.ReadFile("../httpapi/openapi.yaml")
+	require.NoError(t, err)
+	require.Contains(t, string(contract), "version: "+d.Version)
+	require.Equal(t, "streamable-http", d.Remotes[0].Type)
+	require.Equal(t, "https://vqa.example/mcp", d.Remotes[0].URL)
+}
