@@ -140,8 +140,8 @@ func summary(data json.RawMessage) string {
 	return terminal.Printable(strings.Join(parts, ", "))
 }
 
-// streamSummary formats the fields of the events of live streams: how the client came, how far the clock is, what was
-// billed, and why the stream or its recording failed.
+// streamSummary formats the fields of the events of live streams: how the client came, how far the clock is, the bill, and
+// why the stream or its recording failed.
 func streamSummary(fields map[string]any) (parts []string) {
 	for _, name := range []string{"via", "codec", "path", "clock_millis", "result_frames", "recording", "detail"} {
 		switch v := fields[name].(type) {

@@ -92,7 +92,7 @@ func (s *Service) CompileStreamPrompt(ctx context.Context, livemode bool, prompt
 // can fail before a stream with credits runs out.
 const extendAtS = 30
 
-// meterStream records a heartbeat. Its HeldSeconds become what is reserved afterwards: without enough credits or quota
+// meterStream records a heartbeat. Its HeldSeconds become the reserved seconds afterwards: without enough credits or quota
 // the stream goes on until the reserved seconds are used.
 func (s *Service) meterStream(ss *session, st stream.State, c stream.Meter) (stream.State, error) {
 	c.HeldSeconds = st.HeldSeconds

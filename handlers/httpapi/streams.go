@@ -25,7 +25,7 @@ type ICEServer struct {
 
 // Recording is the stored recording of a stream.
 type Recording struct {
-	// Key and MP4Key are the keys of the objects.
+	// Key and MP4Key are the keys of the objects. MP4Key is empty when no MP4 could be made.
 	Key, MP4Key string
 	// DurationMillis is the duration of the recorded parts.
 	DurationMillis int64
@@ -164,15 +164,21 @@ func (s *server) GetStreamRecording(ctx context.Context, r api.GetStreamRecordin
 	if err != nil {
 		return nil, err
 	}
-	mp4, err := s.Objects.DownloadURL(ctx, found.MP4Key, st.ID+".mp4", "video/mp4", objects.SignedURLLife)
 	out := api.StreamRecording{
 		Object: api.StreamRecordingObjectStreamRecording, StreamId: st.ID, Url: raw.URL, ExpiresAt: stamp(raw.ExpiresAt),
-		ContentType: api.Videoh264, Container: api.H264AnnexB, Mp4Url: mp4.URL, DurationS: float64(found.DurationMillis) / 1000,
+		ContentType: api.Videoh264, Container: api.H264AnnexB, DurationS: float64(found.DurationMillis) / 1000,
 	}
 	if found.DurationMillis > 0 {
 		out.FrameRate = new(float64(found.Frames) * 1000 / float64(found.DurationMillis))
 	}
-	return api.GetStreamRecording200JSONResponse(out), err
+	if found.MP4Key != "" {
+		mp4, err := s.Objects.DownloadURL(ctx, found.MP4Key, st.ID+".mp4", "video/mp4", objects.SignedURLLife)
+		if err != nil {
+			return nil, err
+		}
+		out.Mp4Url = &mp4.URL
+	}
+	return api.GetStreamRecording200JSONResponse(out), nil
 }
 
 // DeleteStreamRecording answers DELETE /v1/streams/{id}/recording.

@@ -186,7 +186,7 @@ type tape struct {
 	n      int
 	parts  int
 	broken error
-	// breaks and fills are the pictures at which the recorder fails, and at which it has no more room.
+	// breaks and fills are the pictures at which the recorder fails, and at which its room ends.
 	breaks, fills int
 }
 

@@ -13,7 +13,7 @@ import (
 const (
 	// maxSources bounds the RTP and RTCP sources (SSRC) of a client at a time. A track with retransmission has four.
 	maxSources = 64
-	// The bounds of the packets of a source that nobody has read yet: video, and reports.
+	// The bounds of the packets of a source that are not read yet: video, and reports.
 	videoBytes, reportBytes = 512 << 10, 64 << 10
 )
 
@@ -53,7 +53,7 @@ func (p *Peer) follows(_ *stun.Message, _, _ ice.Candidate, pair *ice.CandidateP
 // many is cut off.
 func (p *Peer) buffer(kind packetio.BufferPacketType, _ uint32) io.ReadWriteCloser {
 	if p.sources.Add(1) == maxSources+1 {
-		go func() { _ = p.pc.Close() }() // the session is told, and closes the peer
+		go func() { _ = p.pc.Close() }() // its state tells the session, which closes the peer
 	}
 	b := source{Buffer: packetio.NewBuffer(), peer: p}
 	b.SetLimitSize(videoBytes)
@@ -78,12 +78,12 @@ func (s source) Read(b []byte) (int, error) {
 // Write implements io.Writer.
 func (s source) Write(b []byte) (int, error) { return s.Buffer.Write(b, nil) }
 
-// ReadWithAttributes reads a packet and what is known of it.
+// ReadWithAttributes reads a packet with its attributes.
 func (s source) ReadWithAttributes(b []byte, a packetio.Attributes) (int, packetio.Attributes, error) {
 	return s.Buffer.Read(b, a)
 }
 
-// WriteWithAttributes writes a packet and what is known of it.
+// WriteWithAttributes writes a packet with its attributes.
 func (s source) WriteWithAttributes(b []byte, a packetio.Attributes) (int, error) {
 	return s.Buffer.Write(b, a)
 }

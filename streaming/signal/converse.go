@@ -203,7 +203,7 @@ func (c *socket) attend(ctx context.Context, place Place) *verdict {
 	if v := c.reply(ctx, place.Ready); v != nil {
 		return v
 	}
-	// What is started here ends before the subscription is closed.
+	// The goroutines of this function end before the subscription is closed.
 	ctx, stop := context.WithCancel(ctx)
 	var others sync.WaitGroup
 	defer others.Wait()

@@ -3107,8 +3107,8 @@ type StreamRecording struct {
 	// FrameRate Frames per second on average, for `ffmpeg -framerate`.
 	FrameRate *float64 `json:"frame_rate"`
 
-	// Mp4Url The same pictures as MP4, with their true times. Valid as long as `url`.
-	Mp4Url   string   `json:"mp4_url"`
+	// Mp4Url The same pictures as MP4, with their true times. Valid as long as `url`. Null if no MP4 can be made of them.
+	Mp4Url   *string  `json:"mp4_url"`
 	StreamId StreamId `json:"stream_id"`
 
 	// Url A signed URL that is valid for one hour.

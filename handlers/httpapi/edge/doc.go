@@ -9,6 +9,7 @@
 //	spent.go        whether a client that was refused by rate has waited
 //	admission.go    whether the node has a place for one more live create
 //	auth.go         who calls, and whether they may (session.go for people)
+//	passing.go      whether another node passed the request on, and for which client
 //	limits.go       how many requests they made in the last minute, over all nodes
 //	parameters.go   the query and the headers against the contract
 //	idempotency.go  whether the request was carried out before, or runs just now; sealed.go

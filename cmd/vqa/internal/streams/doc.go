@@ -10,7 +10,7 @@
 //	                              get a quarter of the slots at most
 //	ready, the owner is dead      a node with a free slot takes the stream
 //	live, the owner is dead       the stream ends as error, billed up to its last heartbeat
-//	own, ended by another node    the session is told
+//	own, ended by another node    its session gets the end
 //	own, without a session        it is opened again, or ends as error when it was live
 //	own, its account is           it ends as error, after the message error with the code of the refusal. The key
 //	restricted or its key         is the one that created the stream, or that minted the client token which did

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -227,4 +228,26 @@ func TestTestModeKeepsNoLiveStreamWaiting(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, stream.Queued, got.Status, "three of four slots are free, for live streams")
 	}
+}
+
+// TestStreamsOfAnAccountShareTheRelay: the credentials of a stream outlive it, so the relay counts allocations by
+// account. A client does not see the id of the account.
+func TestStreamsOfAnAccountShareTheRelay(t *testing.T) {
+	t.Parallel()
+	media, err := peer.Listen(peer.Options{
+		Address: netip.MustParseAddrPort("127.0.0.1:0"),
+		Relay:   &peer.RelayOptions{Address: netip.MustParseAddrPort("127.0.0.1:0"), Secret: []byte("secret")},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = media.Close() })
+	n := New(Options{Media: media, PreflightKey: []byte("key"), MaxSession: time.Hour, Now: time.Now})
+	client := func(account, id string) string {
+		servers := n.Media.ICEServers(n.relayOf(stream.State{ID: id, AccountID: account}), time.Hour)
+		require.Len(t, servers, 1)
+		_, client, _ := strings.Cut(*servers[0].Username, ":")
+		return client
+	}
+	require.Equal(t, client("acct_1", "st_1"), client("acct_1", "st_2"))
+	require.NotEqual(t, client("acct_1", "st_1"), client("acct_2", "st_1"))
+	require.NotContains(t, client("acct_1", "st_1"), "acct_1")
 }

@@ -73,7 +73,7 @@ func (b *boundedRecorder) Push(p assemble.Picture) {
 		return
 	}
 	if b.left >= 0 {
-		b.full(fault.New(fault.QuotaExceeded, "The account has no more room for recordings. Delete videos or recordings to free space."))
+		b.full(fault.New(fault.QuotaExceeded, "The storage quota of the account is used up. Delete videos or recordings to free space."))
 	}
 	b.left = -1 // a later, smaller picture must not follow a gap
 }
@@ -129,33 +129,45 @@ const (
 	// finishPatience is how long a request waits for the files of a recording that has just ended.
 	finishPatience = 10 * time.Second
 	finishPoll     = 100 * time.Millisecond
+	// mp4Patience is the time after the end of a stream from which its recording is shown without an MP4: ffmpeg
+	// may never accept the pictures, and the H.264 stream is stored before.
+	mp4Patience = 10 * time.Minute
 )
 
-// await waits until the files of a recording are stored, for a moment. The MP4 is stored last. Error:
-// resource_conflict.
-func (r Recordings) await(ctx context.Context, st stream.State) error {
+// await waits until the files of a recording are stored, for a moment. The MP4 is stored last, and mp4 is false when it
+// is given up. Error: resource_conflict.
+func (r Recordings) await(ctx context.Context, st stream.State) (mp4 bool, err error) {
 	patience, cancel := context.WithTimeout(ctx, finishPatience)
 	defer cancel()
 	for {
 		_, err := r.Objects.Stat(patience, record.MP4Key(folder(st.ID)))
 		if err == nil || !fault.Has(err, fault.ResourceNotFound) && patience.Err() == nil {
-			return err
+			return err == nil, err
+		}
+		if r.Now().Sub(*st.EndedAt) > mp4Patience {
+			if _, err := r.Objects.Stat(patience, record.H264Key(folder(st.ID))); err == nil {
+				return false, nil
+			}
 		}
 		select {
 		case <-time.After(finishPoll):
 		case <-patience.Done():
-			return fault.New(fault.ResourceConflict, "The recording is being stored. Try again in a few seconds.").WithRetryAfter(5)
+			return false, fault.New(fault.ResourceConflict, "The recording is being stored. Try again in a few seconds.").WithRetryAfter(5)
 		}
 	}
 }
 
 // Recording implements httpapi.LiveStreams.
 func (n *Node) Recording(ctx context.Context, st stream.State) (httpapi.Recording, error) {
-	if err := n.Recordings.await(ctx, st); err != nil {
+	mp4, err := n.Recordings.await(ctx, st)
+	if err != nil {
 		return httpapi.Recording{}, err
 	}
-	return httpapi.Recording{
-		Key: record.H264Key(folder(st.ID)), MP4Key: record.MP4Key(folder(st.ID)),
-		DurationMillis: st.Recorded.DurationMillis, Frames: st.Recorded.Frames,
-	}, nil
+	found := httpapi.Recording{
+		Key: record.H264Key(folder(st.ID)), DurationMillis: st.Recorded.DurationMillis, Frames: st.Recorded.Frames,
+	}
+	if mp4 {
+		found.MP4Key = record.MP4Key(folder(st.ID))
+	}
+	return found, nil
 }

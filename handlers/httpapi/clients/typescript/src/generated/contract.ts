@@ -2925,9 +2925,9 @@ export interface components {
             frame_rate: number | null;
             /**
              * Format: uri
-             * @description The same pictures as MP4, with their true times. Valid as long as `url`.
+             * @description The same pictures as MP4, with their true times. Valid as long as `url`. Null if no MP4 can be made of them.
              */
-            mp4_url: string;
+            mp4_url: string | null;
         };
         /** @enum {string} */
         EventType: "video.ready" | "video.failed" | "analysis.completed" | "analysis.failed" | "analysis.canceled" | "stream.ended";
