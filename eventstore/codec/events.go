@@ -53,7 +53,7 @@ func Events() *Codec {
 		Register[credit.Refunded]("credit.refunded"),
 		Register[credit.Sealed]("checkpoint.sealed"),
 		Register[credit.LedgerKeyAdded]("ledger.key_added"),
-		Register[credit.LogSealed]("ledger.sealed").ReadFirst(),
+		Register[credit.LogSealed]("ledger.sealed"),
 
 		Register[video.Registered]("video.registered"),
 		Register[video.Ready]("video.ready", addClaimedDuration),

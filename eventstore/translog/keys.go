@@ -232,13 +232,7 @@ var ErrUntrustedKey = errors.New("translog: the checkpoint is not signed by a ke
 // current one at its size, and not revoked for this size. Errors: ErrUntrustedKey, or the text is not a
 // checkpoint.
 func (k Keys) Open(log int64, signed []byte) (Checkpoint, error) {
-	var all []ed25519.PublicKey
-	for _, s := range k.Statements {
-		if s.Action != Revoke {
-			all = append(all, s.Key)
-		}
-	}
-	c, by, err := OpenCheckpoint(signed, all...)
+	c, by, err := OpenCheckpoint(signed, k.all()...)
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("%w: %w", ErrUntrustedKey, err)
 	}
@@ -248,6 +242,17 @@ func (k Keys) Open(log int64, signed []byte) (Checkpoint, error) {
 		}
 	}
 	return Checkpoint{}, ErrUntrustedKey
+}
+
+// all returns every key that ever was the current one.
+func (k Keys) all() []ed25519.PublicKey {
+	var all []ed25519.PublicKey
+	for _, s := range k.Statements {
+		if s.Action != Revoke {
+			all = append(all, s.Key)
+		}
+	}
+	return all
 }
 
 // May reports whether a key may sign the checkpoint of a size of the log with a number.
@@ -267,4 +272,13 @@ func (k Keys) May(key ed25519.PublicKey, log, size int64) bool {
 		}
 	}
 	return may
+}
+
+// Accepts returns nil when a signed statement may come after the others.
+func (k Keys) Accepts(signed []byte) error {
+	s, err := parseStatement(signed)
+	if err != nil {
+		return err
+	}
+	return k.follow(s, signed)
 }

@@ -258,3 +258,42 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestOutdated(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int64{1, 256, 300, 65_536, 70_000} {
+		tree, f := grown(t, size, size, rand.New(rand.NewPCG(9, 9)))
+		partial := translog.Outdated(size, size+1000)
+		for _, path := range partial {
+			require.Contains(t, f, path)
+		}
+		f, tree = extend(t, f, tree, size+1000)
+		for _, path := range partial {
+			delete(f, path)
+		}
+		_, err := translog.ProveConsistency(tree, f.read, size)
+		require.NoError(t, err, "a larger tree does not need them")
+		_, _, err = translog.ReadRecords(tree, f.read, size)
+		require.NoError(t, err)
+	}
+}
+
+func TestOpening(t *testing.T) {
+	t.Parallel()
+	a := &acts{t: t}
+	a.add(a.statement(translog.Pin, public(keyOf("1")), 1, 0), keyOf("1"))
+	for _, o := range []translog.Opening{
+		{Number: 1, Origin: translog.OriginOf("o", 1)},
+		{Number: 2, Origin: translog.OriginOf("o", 2), Restart: &translog.Restart{Origin: "o", Size: 4, Reason: "a restore", At: time.Unix(9, 0).UTC()}},
+	} {
+		signed, err := o.Sign(keyOf("1"))
+		require.NoError(t, err)
+		back, err := a.keys.OpenOpening(signed)
+		require.NoError(t, err)
+		require.Equal(t, o, back)
+		signed, err = o.Sign(keyOf("2"))
+		require.NoError(t, err)
+		_, err = a.keys.OpenOpening(signed)
+		require.Error(t, err, "another key")
+	}
+}

@@ -154,6 +154,11 @@ func (r tileReader) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 	return out, nil
 }
 
+// partialPath returns the path of the last tile of a level with n hashes.
+func partialPath(level int, n int64) string {
+	return tilePath(tlog.Tile{H: tileHeight, L: level, N: n / TileWidth, W: int(n % TileWidth)})
+}
+
 // tilePath returns the path of a tile. That of tlog also has the height.
 func tilePath(t tlog.Tile) string {
 	return "tile/" + strings.TrimPrefix(t.Path(), fmt.Sprintf("tile/%d/", tileHeight))

@@ -114,6 +114,8 @@ func everyFlow(t *testing.T, w *world) {
 	ok(err)
 
 	ok(w.AddLedgerKey(ctx, ledgerKey.Public().(ed25519.PublicKey)))
+	_, err = w.SealLog(ctx, credit.LogSealed{Log: 1, Size: 1})
+	ok(err)
 	n, err := w.SealLedgers(ctx, ledgerKey, caller.AccountID)
 	ok(err)
 	require.Equal(t, 1, n)

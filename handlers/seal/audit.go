@@ -1,0 +1,115 @@
+package seal
+
+import (
+	"context"
+	"fmt"
+
+	"vqa/eventstore/postgres"
+	"vqa/eventstore/translog"
+)
+
+// audit compares the whole database with the anchored tree. The caller holds s.pass.
+func (s *Sealer) audit(ctx context.Context) error {
+	h, err := s.Anchors.Head(ctx, Head{})
+	if err != nil {
+		return err
+	}
+	if err := s.noneLost(ctx, h); err != nil {
+		return err
+	}
+	if h.Signed != nil {
+		if err := s.trace(ctx, h); err != nil {
+			return err
+		}
+	}
+	if s.Audit == nil {
+		return nil
+	}
+	problem, err := s.Audit(ctx)
+	if err == nil && problem != "" {
+		err = &Finding{Problem: problem}
+	}
+	return err
+}
+
+// compareRecent compares the records of the last bundle with their rows. Error: *Finding, which names the
+// first row of the whole log that differs.
+func (s *Sealer) compareRecent(ctx context.Context, h Head, records [][]byte, first int64) error {
+	found, err := s.compare(ctx, records, first, 0)
+	if err != nil || found == nil {
+		return err
+	}
+	if err := s.trace(ctx, h); err != nil {
+		return err
+	}
+	return found
+}
+
+// trace compares all records with their rows, in order. Error: *Finding for the first row that differs.
+func (s *Sealer) trace(ctx context.Context, h Head) error {
+	files, after := Tree{s.Tiles, h.Opening.Number}, int64(0)
+	for index := int64(0); index < h.Checkpoint.Size; index += translog.TileWidth {
+		first, records, err := translog.ReadRecords(h.Checkpoint.Tree, files.Read(ctx), index)
+		if err != nil {
+			return fmt.Errorf("read the records of the log: %w", err)
+		}
+		found, err := s.compare(ctx, records, first, after)
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			return found
+		}
+		if leaves, _ := leavesOf(records); len(leaves) > 0 {
+			after = leaves[len(leaves)-1].Position
+		}
+	}
+	return nil
+}
+
+// compare compares the records of a bundle with the rows after a position; 0 begins at its first record. It
+// returns the first difference.
+func (s *Sealer) compare(ctx context.Context, records [][]byte, first, after int64) (*Finding, error) {
+	leaves, skipped := leavesOf(records)
+	if len(leaves) == 0 {
+		return nil, nil
+	}
+	if after == 0 && first > 0 {
+		after = leaves[0].Position - 1
+	}
+	// One row more shows an event that was added.
+	rows, err := s.Events.Raws(ctx, "", after, leaves[len(leaves)-1].Position, len(leaves)+1)
+	if err != nil {
+		return nil, err
+	}
+	for i, want := range leaves {
+		if found := differs(want, first+int64(i+skipped), rows, i); found != nil {
+			return found, nil
+		}
+	}
+	return nil, nil
+}
+
+// differs compares a leaf with the row that should be it.
+func differs(want translog.Leaf, index int64, rows []postgres.Raw, i int) *Finding {
+	found := func(l translog.Leaf, problem string) *Finding {
+		return &Finding{Problem: problem, Stream: l.Stream, Version: l.Version, Position: l.Position}
+	}
+	if i >= len(rows) || rows[i].Position > want.Position {
+		return found(want, fmt.Sprintf("the event of leaf %d was removed", index))
+	}
+	got := leafOf(rows[i])
+	switch {
+	case got.Position < want.Position:
+		return found(got, fmt.Sprintf("the event was never sealed, although leaf %d of a later position was", index))
+	case got.Stream != want.Stream || got.Version != want.Version:
+		return found(want, fmt.Sprintf("the row is now version %d of stream %s, but leaf %d has another event", got.Version, got.Stream, index))
+	case got.Chain != want.Chain:
+		return found(want, fmt.Sprintf("the event or its history was altered: it has another hash than leaf %d", index))
+	case got.Hash() != want.Hash():
+		return found(want, fmt.Sprintf("recorded_at was altered: it is %s, but leaf %d has %s", got.RecordedAt, index, want.RecordedAt))
+	case rows[i].Refused != nil:
+		return found(want, "the service did not write this event: "+rows[i].Refused.Error())
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+// Package seal keeps the transparency log of the ledger: it examines the new events, appends them to the
+// tree, and anchors signed checkpoints outside the database.
+//
+// It may import domain, eventstore, handlers/anchor, handlers/command and the standard library.
+//
+// # A pass
+//
+// A pass runs every minute, or after 1,000 events, and does nothing without a new business event.
+//
+//  1. It reads the newest anchored checkpoint, the keys and the opening of the log.
+//  2. It compares the rows of the last bundle with their records. After a restore they differ.
+//  3. It reads the rows after the checkpoint up to events_settled, and examines each: who wrote it, its
+//     version, its chain, and the laws of the ledger. The previous event of its stream must be the one in
+//     the tree.
+//  4. It compares the stored states of the accounts that moved with its own.
+//  5. It appends ledger.sealed: the tree so far, the tree over all accounts, and the previous checkpoint.
+//  6. It examines the rows up to this event, writes tiles and records, and signs the tree.
+//  7. It creates the checkpoint's name. If another node has created it, both must have the same root.
+//
+// Each step may be repeated. A process that ends after any of them leaves nothing that the next pass cannot
+// continue: tiles of an unsigned tree are overwritten, and a ledger.sealed without a checkpoint is an event
+// like any other.
+//
+// # State
+//
+// The sealer keeps the state of each account in memory. At its start it folds the ledgers once and compares
+// the account tree with the one in the newest ledger.sealed, which the signed tree covers. After an error
+// it begins again. It is the only state: another node that seals is followed by reading its rows.
+//
+// # Findings
+//
+// A contradiction is a *Finding. It names the row if there is one, raises the alarm ledger_finding, and
+// stops sealing. The sealer looks again every ten minutes, so a repair needs no restart of the service.
+// After a restore from a backup, sealing stops until Restart begins a log with another number.
+//
+// # Keys
+//
+// The first sealer pins its key. After that, only the current key of the statements seals. A node with
+// another key only reads, and raises ledger_unsealed when no other node seals.
+//
+// # Limits
+//
+// A row whose payload was changed, but not its chain, contradicts no leaf. The sealer finds it when the row
+// is new or belongs to a ledger; the daily audit finds it everywhere.
+package seal

@@ -1,0 +1,225 @@
+package seal
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+
+	"vqa/eventstore/translog"
+	"vqa/handlers/anchor"
+)
+
+// Files keeps the files of the log. *anchor.Place implements it.
+type Files interface {
+	Create(ctx context.Context, name string, data []byte) error
+	Put(ctx context.Context, name string, data []byte) error
+	Read(ctx context.Context, name string) ([]byte, error)
+	List(ctx context.Context, folder, after string) ([]string, error)
+	Remove(ctx context.Context, name string) error
+}
+
+// The folders of the files. Those of a log have its number.
+const (
+	keysFolder        = "keys"
+	logsFolder        = "logs"
+	checkpointsFolder = "checkpoints"
+	treesFolder       = "trees"
+)
+
+func keyName(n int64) string { return fmt.Sprintf("%s/%08d", keysFolder, n) }
+
+// logName returns the name of a log in a folder.
+func logName(folder string, log int64) string { return fmt.Sprintf("%s/%04d", folder, log) }
+
+// checkpointName returns the name of a checkpoint: its size in 20 digits, so that names sort like sizes.
+func checkpointName(log, size int64) string {
+	return fmt.Sprintf("%s/%020d", logName(checkpointsFolder, log), size)
+}
+
+// Head is the newest state of the log outside the database.
+type Head struct {
+	// Keys are the keys, and Opening is the newest log. Opening.Number is 0 before the first start of a
+	// sealer.
+	Keys    translog.Keys
+	Opening translog.Opening
+	// Signed is the newest checkpoint, and Checkpoint its content. Signed is nil before the first.
+	Signed     []byte
+	Checkpoint translog.Checkpoint
+}
+
+// Anchors reads the files that are created once: keys, openings and checkpoints.
+type Anchors struct {
+	Files Files
+	// Pins are the keys that may begin the log, or replace a lost key. Without pins, the first key that
+	// was anchored counts.
+	Pins []ed25519.PublicKey
+}
+
+// Keys reads and verifies the key statements.
+func (a Anchors) Keys(ctx context.Context) (translog.Keys, error) {
+	names, err := a.Files.List(ctx, keysFolder, "")
+	if err != nil {
+		return translog.Keys{}, err
+	}
+	signed := make([][]byte, len(names))
+	for i, name := range names {
+		if signed[i], err = a.Files.Read(ctx, path.Join(keysFolder, name)); err != nil {
+			return translog.Keys{}, err
+		}
+	}
+	keys, err := translog.ReadKeys(signed, a.Pins...)
+	if err != nil {
+		return translog.Keys{}, &Finding{Problem: err.Error()}
+	}
+	return keys, nil
+}
+
+// Openings reads and verifies the openings of all logs, oldest first.
+func (a Anchors) Openings(ctx context.Context, keys translog.Keys) ([]translog.Opening, error) {
+	names, err := a.Files.List(ctx, logsFolder, "")
+	if err != nil {
+		return nil, err
+	}
+	openings := make([]translog.Opening, 0, len(names))
+	for _, name := range names {
+		signed, err := a.Files.Read(ctx, path.Join(logsFolder, name))
+		if err != nil {
+			return nil, err
+		}
+		o, err := keys.OpenOpening(signed)
+		if err == nil && fmt.Sprintf("%04d", o.Number) != name {
+			err = fmt.Errorf("the opening of log %d has the name of another log", o.Number)
+		}
+		if err != nil {
+			return nil, &Finding{Problem: fmt.Sprintf("the opening %s/%s: %v", logsFolder, name, err)}
+		}
+		openings = append(openings, o)
+	}
+	return openings, nil
+}
+
+// Checkpoint reads and verifies a checkpoint of a log. Errors: anchor.ErrMissing, *Finding.
+func (a Anchors) Checkpoint(ctx context.Context, keys translog.Keys, o translog.Opening, size int64) ([]byte, translog.Checkpoint, error) {
+	name := checkpointName(o.Number, size)
+	signed, err := a.Files.Read(ctx, name)
+	if err != nil {
+		return nil, translog.Checkpoint{}, err
+	}
+	c, err := keys.Open(o.Number, signed)
+	if err == nil && (c.Size != size || c.Origin != o.Origin) {
+		err = errors.New("its content is that of another checkpoint")
+	}
+	if err != nil {
+		return nil, c, &Finding{Problem: fmt.Sprintf("the checkpoint %s: %v", name, err)}
+	}
+	return signed, c, nil
+}
+
+// Head reads the newest state. known is a checkpoint that was read before, which bounds the listing; the
+// zero value lists all.
+func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
+	var h Head
+	var err error
+	if h.Keys, err = a.Keys(ctx); err != nil {
+		return h, err
+	}
+	openings, err := a.Openings(ctx, h.Keys)
+	if err != nil || len(openings) == 0 {
+		return h, err
+	}
+	h.Opening = openings[len(openings)-1]
+	h.Checkpoint = translog.Checkpoint{Origin: h.Opening.Origin, Tree: translog.EmptyTree()}
+	after := ""
+	if known.Opening.Number == h.Opening.Number && known.Signed != nil {
+		h.Signed, h.Checkpoint = known.Signed, known.Checkpoint
+		after = fmt.Sprintf("%020d", known.Checkpoint.Size)
+	}
+	names, err := a.Files.List(ctx, logName(checkpointsFolder, h.Opening.Number), after)
+	if err != nil || len(names) == 0 {
+		return h, err
+	}
+	size, err := strconv.ParseInt(names[len(names)-1], 10, 64)
+	if err != nil {
+		return h, &Finding{Problem: fmt.Sprintf("the file %q is not the name of a checkpoint", names[len(names)-1])}
+	}
+	h.Signed, h.Checkpoint, err = a.Checkpoint(ctx, h.Keys, h.Opening, size)
+	return h, err
+}
+
+// Tree reads the tiles and records of a log.
+type Tree struct {
+	Files Files
+	// Log is the number of the log.
+	Log int64
+}
+
+// Read returns the reader of the tiles for package translog.
+func (t Tree) Read(ctx context.Context) translog.ReadTile {
+	return func(name string) ([]byte, error) { return t.Files.Read(ctx, logName(treesFolder, t.Log)+"/"+name) }
+}
+
+func (t Tree) write(ctx context.Context, tiles []translog.Tile) error {
+	for _, tile := range tiles {
+		if err := t.Files.Put(ctx, logName(treesFolder, t.Log)+"/"+tile.Path, tile.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prune removes the partial tiles of a size that a larger checkpoint has made useless.
+func (t Tree) prune(ctx context.Context, size, larger int64) error {
+	var failed error
+	for _, name := range translog.Outdated(size, larger) {
+		failed = errors.Join(failed, t.Files.Remove(ctx, logName(treesFolder, t.Log)+"/"+name))
+	}
+	return failed
+}
+
+// Locate returns the index of the leaf of the event with a position in a tree, and its record. found is
+// false when the tree has no such event. It searches in the bundles, which are ordered by position.
+func (t Tree) Locate(ctx context.Context, tree translog.Tree, position int64) (index int64, leaf translog.Leaf, found bool, err error) {
+	low, high := int64(0), (tree.Size-1)/translog.TileWidth
+	for low <= high && tree.Size > 0 {
+		middle := (low + high) / 2
+		first, records, err := translog.ReadRecords(tree, t.Read(ctx), middle*translog.TileWidth)
+		if err != nil {
+			return 0, leaf, false, err
+		}
+		leaves, skipped := leavesOf(records)
+		switch {
+		case len(leaves) == 0 || leaves[len(leaves)-1].Position < position:
+			low = middle + 1
+		case leaves[0].Position > position:
+			high = middle - 1
+		default:
+			for i, l := range leaves {
+				if l.Position == position {
+					return first + int64(i+skipped), l, true, nil
+				}
+			}
+			return 0, leaf, false, nil
+		}
+	}
+	return 0, leaf, false, nil
+}
+
+// leavesOf parses the leaves of events among records. skipped is 1 when the first record is that of a
+// restart. A record that is not a leaf has position 0; the tree proves that the sealer wrote it.
+func leavesOf(records [][]byte) (leaves []translog.Leaf, skipped int) {
+	for i, r := range records {
+		l, err := translog.ParseLeaf(r)
+		if err != nil && i == 0 {
+			skipped = 1
+			continue
+		}
+		leaves = append(leaves, l)
+	}
+	return leaves, skipped
+}
+
+// missing reports whether a file does not exist.
+func missing(err error) bool { return errors.Is(err, anchor.ErrMissing) }

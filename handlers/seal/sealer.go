@@ -1,0 +1,196 @@
+package seal
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"vqa/domain/credit"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/postgres"
+)
+
+// Events reads the log of events. *postgres.Store implements it.
+type Events interface {
+	Settled(ctx context.Context) (int64, error)
+	Raws(ctx context.Context, category string, after, upTo int64, limit int) ([]postgres.Raw, error)
+	Places(ctx context.Context, wanted []postgres.Place) ([]postgres.Place, error)
+	Load(ctx context.Context, streams ...eventstore.StreamID) (map[eventstore.StreamID]eventstore.History, error)
+}
+
+// Commands appends the events of the sealer. *command.Service implements it.
+type Commands interface {
+	LedgerLog(ctx context.Context) (credit.LogState, error)
+	SealLog(ctx context.Context, sealed credit.LogSealed) (eventstore.Recorded, error)
+	AddLedgerKey(ctx context.Context, key ed25519.PublicKey) error
+}
+
+const (
+	// sealEvery is the interval of the passes, and sealAfter the number of events that starts one earlier.
+	sealEvery = time.Minute
+	sealAfter = 1000
+	// lookEvery is the interval at which the number of new events is compared with sealAfter.
+	lookEvery = 5 * time.Second
+	// passTimeout bounds a pass. The first one reads the whole log.
+	passTimeout = 2 * time.Hour
+	// stoppedFor is the pause after a finding.
+	stoppedFor = 10 * time.Minute
+	// auditEvery is the interval of the full audit.
+	auditEvery = 24 * time.Hour
+	// mostUnsealed is the time without a successful pass that raises an alarm.
+	mostUnsealed = 5 * time.Minute
+)
+
+// Options are the parts of a Sealer.
+type Options struct {
+	Events   Events
+	Commands Commands
+	Codec    *codec.Codec
+	// Anchors has the checkpoints. Tiles has tiles and records; it may be the same place.
+	Anchors Anchors
+	Tiles   Files
+	// Key signs. Origin is that of the first log, for the first start.
+	Key    ed25519.PrivateKey
+	Origin string
+	// Audit is the part of the daily audit that reads the whole database. It returns a problem, or "".
+	Audit func(ctx context.Context) (string, error)
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// Sealer keeps the transparency log.
+type Sealer struct {
+	Options
+
+	// pass is held during a pass and an audit. It guards state.
+	pass  sync.Mutex
+	state *state
+
+	mu      sync.Mutex
+	head    Head
+	finding *Finding
+	// lastGood is the end of the last pass without an error, and lastError the error since then.
+	lastGood  time.Time
+	lastError error
+}
+
+// New returns a sealer.
+func New(opt Options) *Sealer { return &Sealer{Options: opt, lastGood: opt.Now()} }
+
+// PublicKey verifies the checkpoints of this sealer.
+func (s *Sealer) PublicKey() ed25519.PublicKey { return s.Key.Public().(ed25519.PublicKey) }
+
+// Newest returns the newest anchored checkpoint that this node has seen. Signed is nil before the first.
+func (s *Sealer) Newest() Head {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.head
+}
+
+// Found returns the finding that has stopped sealing, or nil.
+func (s *Sealer) Found() *Finding {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.finding
+}
+
+// Unsealed returns the last error when no pass has succeeded for five minutes, else nil.
+func (s *Sealer) Unsealed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lastError == nil || s.Now().Sub(s.lastGood) < mostUnsealed {
+		return nil
+	}
+	return s.lastError
+}
+
+// Run seals at once, then every minute or after 1,000 events, until ctx ends. Once a day it audits.
+func (s *Sealer) Run(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	var sealedAt time.Time
+	auditedAt := time.Now()
+	for {
+		pause := sealEvery
+		if s.Found() != nil {
+			pause = stoppedFor
+		}
+		switch {
+		case time.Since(sealedAt) >= pause, s.Found() == nil && s.crowded(ctx):
+			if _, err := s.Pass(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, ErrRival) {
+				s.Log.ErrorContext(ctx, "sealing the ledger failed", "error", err)
+			}
+			sealedAt = time.Now()
+		case time.Since(auditedAt) >= auditEvery:
+			if err := s.FullAudit(ctx); err != nil && ctx.Err() == nil {
+				s.Log.ErrorContext(ctx, "the daily audit failed", "error", err)
+			}
+			auditedAt = time.Now()
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// crowded reports whether many events are not sealed.
+func (s *Sealer) crowded(ctx context.Context) bool {
+	s.pass.Lock()
+	position, known := int64(0), s.state != nil
+	if known {
+		position = s.state.position
+	}
+	s.pass.Unlock()
+	settled, err := s.Events.Settled(ctx)
+	return err == nil && known && settled-position >= sealAfter
+}
+
+// Pass makes one pass and reports whether it anchored a checkpoint. Errors: *Finding, ErrNotApproved,
+// ErrRival, or a store cannot be reached.
+func (s *Sealer) Pass(ctx context.Context) (sealed bool, err error) {
+	s.pass.Lock()
+	defer s.pass.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	sealed, err = s.once(ctx)
+	s.note(ctx, err)
+	return sealed, err
+}
+
+// FullAudit compares every event with the tree, and then the rest of the database. Error: *Finding.
+func (s *Sealer) FullAudit(ctx context.Context) error {
+	s.pass.Lock()
+	defer s.pass.Unlock()
+	err := s.audit(ctx)
+	if found := (*Finding)(nil); errors.As(err, &found) {
+		s.note(ctx, err)
+	}
+	return err
+}
+
+// note keeps the outcome of a pass for the alarms.
+func (s *Sealer) note(ctx context.Context, err error) {
+	if err != nil && !errors.Is(err, ErrRival) {
+		s.state = nil // it may be ahead of the anchored tree
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found *Finding
+	switch {
+	case err == nil:
+		s.lastGood, s.lastError, s.finding = s.Now(), nil, nil
+		return
+	case errors.As(err, &found):
+		if s.finding == nil || *s.finding != *found {
+			s.Log.ErrorContext(ctx, "the ledger is not sealed any more: the database contradicts the log", "finding", found.Error())
+		}
+		s.finding = found
+	}
+	s.lastError = err
+}
