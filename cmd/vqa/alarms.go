@@ -23,6 +23,10 @@ import (
 const (
 	alarmParked = "parked_events"
 	alarmLag    = "subscriber_lag"
+	// alarmLedger means that the database contradicts the transparency log, and alarmUnsealed that new
+	// events are not sealed.
+	alarmLedger   = "ledger_finding"
+	alarmUnsealed = "ledger_unsealed"
 )
 
 const (
@@ -163,7 +167,7 @@ func (w *alarmWatch) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, label)
 	}
 	raised := w.names()
-	for _, name := range []string{alarmParked, alarmLag, alarmForged, alarmLostDecision} {
+	for _, name := range []string{alarmParked, alarmLag, alarmForged, alarmLostDecision, alarmLedger, alarmUnsealed} {
 		value := 0.0
 		if slices.Contains(raised, name) {
 			value = 1

@@ -108,6 +108,10 @@ type config struct {
 	MinPurchaseCents     int64           `env:"VQA_MIN_PURCHASE_CENTS" envDefault:"500" format:"US cents" help:"Smallest of these other amounts."`
 	BatchDiscountPct     int             `env:"VQA_BATCH_DISCOUNT_PCT" envDefault:"50" format:"percent, 0 to 100" help:"Discount on every prompt of a batch after the first."`
 
+	LedgerAnchorURL string        `group:"Ledger" env:"VQA_LEDGER_ANCHOR_URL" secret:"true" format:"file:// or s3:// URL" help:"Where the signed checkpoints of the ledger are written once. Use a place that the owner of the database cannot change. When empty, they are in the object store."`
+	LedgerLock      time.Duration `env:"VQA_LEDGER_LOCK" envDefault:"0" help:"How long an S3 bucket with object lock must keep each checkpoint; 0 means that the default of the bucket applies."`
+	LedgerKeys      []string      `env:"VQA_LEDGER_KEYS" format:"ed25519 public keys in base64, comma-separated" help:"Keys that may begin the log of the ledger, or replace a lost key. When empty, the first key that was written to the place of the checkpoints counts."`
+
 	SessionIssuer   string `group:"Sessions" env:"VQA_SESSION_ISSUER" format:"http or https URL" help:"Issuer of first-party sessions besides this service, compared exactly with the claim iss. When empty, only the sessions of /signin are accepted."`
 	SessionAudience string `env:"VQA_SESSION_AUDIENCE" help:"Value that the claim aud of a session must contain. When empty, the claim is not checked."`
 	SessionKeysURL  string `env:"VQA_SESSION_JWKS_URL" format:"https URL" help:"Public keys (JWKS) that sign the sessions."`
@@ -200,6 +204,9 @@ func (c config) check() error {
 		return wrongValue("VQA_LOG_LEVEL", c.LogLevel, "must be debug, info, warn or error")
 	}
 	if err := c.checkURLs(); err != nil {
+		return err
+	}
+	if err := c.checkLedger(); err != nil {
 		return err
 	}
 	if err := c.checkSessions(); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/credit"
 	"vqa/handlers/jobs"
+	"vqa/handlers/seal"
 )
 
 // newSealer returns a sealer that signs checkpoints with the key in the data folder.
@@ -20,13 +22,27 @@ func (a *app) newSealer() (*jobs.Sealer, error) {
 	return &jobs.Sealer{Commands: a.commands, Ledger: a.ledger, Key: key, Log: a.log}, nil
 }
 
+// sealLog makes a pass over the transparency log and returns its newest checkpoint. A pass of the service at
+// the same moment serves as well.
+func (a *app) sealLog(ctx context.Context) (seal.Head, error) {
+	s, end, err := a.newLogSealer(ctx)
+	if err != nil {
+		return seal.Head{}, err
+	}
+	_, err = s.Pass(ctx)
+	if errors.Is(err, seal.ErrRival) {
+		err = nil
+	}
+	return s.Newest(), errors.Join(err, end())
+}
+
 func ledgerCheckpointCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "checkpoint",
-		Short: "Sign a checkpoint of every account with new entries",
-		Long: "Signs a checkpoint of every account that has entries after its last checkpoint, with the key in\n" +
-			ledgerKeyFile + " of the data folder. A running service does this every minute.",
+		Short: "Sign the log, and a checkpoint of every account with new entries",
+		Long: "Signs the transparency log up to now, and a checkpoint of every account that has entries after its last checkpoint, with\n" +
+			"the key in " + ledgerKeyFile + " of the data folder. A running service does this every minute.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				sealer, err := a.newSealer()
@@ -37,11 +53,18 @@ func ledgerCheckpointCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				head, err := a.sealLog(ctx)
+				if err != nil {
+					return err
+				}
 				keyID := credit.LedgerKeyID(sealer.PublicKey())
 				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{"checkpoints": n, "key_id": keyID})
+					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{
+						"checkpoints": n, "key_id": keyID, "origin": head.Checkpoint.Origin, "size": head.Checkpoint.Size, "root": head.Checkpoint.Root.String(),
+					})
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%d checkpoints signed with %s\n", n, keyID)
+				fmt.Fprintf(cmd.OutOrStdout(), "the log has %d leaves and the root %s\n", head.Checkpoint.Size, head.Checkpoint.Root)
 				return nil
 			})
 		},

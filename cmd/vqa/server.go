@@ -32,6 +32,7 @@ import (
 	"vqa/handlers/jobs"
 	"vqa/handlers/objects"
 	"vqa/handlers/react"
+	"vqa/handlers/seal"
 	"vqa/handlers/survey"
 	"vqa/handlers/webhook"
 	"vqa/projections/deliveries"
@@ -77,7 +78,9 @@ type server struct {
 	presence *node.Presence
 	sweeper  *jobs.Sweeper
 	orphans  *jobs.Orphans
-	sealer   *jobs.Sealer
+	// sealer signs checkpoints of accounts, and logSealer the transparency log.
+	sealer    *jobs.Sealer
+	logSealer *seal.Sealer
 	webhookParts
 	// media has the ports of live streams, and streams runs those of this node.
 	media      *peer.Server
@@ -219,9 +222,12 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	if s.sealer, err = s.newSealer(); err != nil {
 		return err
 	}
+	if err := s.openLogSealer(ctx); err != nil {
+		return err
+	}
 	s.feed = feed.New(s.pool, s.codec, s.log, feed.WithCheck(s.guard.CheckEvent))
 	s.writers = &postgres.WriterWatch{Pool: s.pool, Timeout: s.config.LogWriterTimeout, Log: s.log}
-	s.alarms = &alarmWatch{log: s.log, own: s.forged.alarms, read: func(ctx context.Context) ([]feed.Subscriber, error) {
+	s.alarms = &alarmWatch{log: s.log, own: s.ownAlarms, read: func(ctx context.Context) ([]feed.Subscriber, error) {
 		return s.feed.Subscribers(ctx, subscriberNames()...)
 	}}
 	s.artifacts.Drawing, s.artifacts.Wake = s.resources.Drawing, s.feed.Watch
@@ -316,6 +322,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
 	s.work("the sweep of the object store", func() error { s.orphans.Run(working); return nil })
 	s.work("the sealer", func() error { s.sealer.Run(working); return nil })
+	s.work("the transparency log", func() error { s.logSealer.Run(working); return nil })
 	s.work("the check of the engine", func() error { s.outages.Run(working); return nil })
 	s.work("the check of ffmpeg", func() error { s.extraction.Run(working); return nil })
 	s.work("the demo videos", func() error { s.makeDemos(working); return nil })

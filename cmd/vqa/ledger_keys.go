@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/credit"
+	"vqa/eventstore/translog"
+	"vqa/handlers/seal"
+)
+
+// nextLedgerKeyFile is the key of a rotation until it is anchored.
+const nextLedgerKeyFile = ledgerKeyFile + ".new"
+
+func ledgerKeysCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "keys",
+		Short: "List, rotate, replace and revoke the keys that seal the ledger",
+		Long: "List, rotate, replace and revoke the keys that seal the ledger.\n\n" +
+			"Each act is a signed statement beside the checkpoints, outside the database. Verification shows all of them.",
+	}
+	cmd.AddCommand(ledgerKeysListCommand(), ledgerKeysRotateCommand(), ledgerKeysReplaceCommand(), ledgerKeysRevokeCommand())
+	return cmd
+}
+
+// shownStatement is a key statement as it is printed.
+type shownStatement struct {
+	Number    int64     `json:"number"`
+	Action    string    `json:"action"`
+	KeyID     string    `json:"key_id"`
+	PublicKey string    `json:"public_key"`
+	Log       int64     `json:"log"`
+	Size      int64     `json:"size"`
+	Reason    string    `json:"reason"`
+	By        string    `json:"by"`
+	At        time.Time `json:"at"`
+}
+
+func showStatement(s translog.Statement) shownStatement {
+	return shownStatement{
+		s.Number, string(s.Action), credit.LedgerKeyID(s.Key), base64.StdEncoding.EncodeToString(s.Key), s.Log, s.Size, s.Reason, s.Actor, s.At,
+	}
+}
+
+func printStatements(cmd *cobra.Command, asJSON bool, all ...translog.Statement) error {
+	shown := make([]shownStatement, len(all))
+	for i, s := range all {
+		shown[i] = showStatement(s)
+	}
+	if asJSON {
+		return terminal.PrintJSON(cmd.OutOrStdout(), shown)
+	}
+	t := terminal.Table{{"NUMBER", "ACTION", "KEY", "LOG", "SIZE", "AT", "BY", "REASON"}}
+	for _, s := range shown {
+		t = append(t, []string{
+			strconv.FormatInt(s.Number, 10), s.Action, s.PublicKey, strconv.FormatInt(s.Log, 10), strconv.FormatInt(s.Size, 10),
+			s.At.Format(time.DateTime), s.By, s.Reason,
+		})
+	}
+	t.Print(terminal.NewScreen(cmd.OutOrStdout()))
+	return nil
+}
+
+// withLogSealer runs an act with the sealer of this data folder.
+func withLogSealer(cmd *cobra.Command, do func(context.Context, *app, *seal.Sealer) error) error {
+	return withApp(cmd, func(ctx context.Context, a *app) error {
+		s, end, err := a.newLogSealer(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(do(ctx, a, s), end())
+	})
+}
+
+func ledgerKeysListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := strict(&cobra.Command{
+		Use:   "list",
+		Short: "List the statements about the keys, oldest first",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withLogSealer(cmd, func(ctx context.Context, _ *app, s *seal.Sealer) error {
+				keys, err := s.Anchors.Keys(ctx)
+				if err != nil {
+					return err
+				}
+				return printStatements(cmd, asJSON, keys.Statements...)
+			})
+		},
+	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// ledgerAct is a command that makes a key statement for a reason.
+func ledgerAct(use, short, long string, do func(ctx context.Context, a *app, s *seal.Sealer, by seal.Operator) (translog.Statement, error)) *cobra.Command {
+	var by seal.Operator
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: long,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			by.Name = operator()
+			return withLogSealer(cmd, func(ctx context.Context, a *app, s *seal.Sealer) error {
+				made, err := do(ctx, a, s, by)
+				if err != nil {
+					return err
+				}
+				return printStatements(cmd, asJSON, made)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&by.Reason, "reason", "", "why; it is recorded and shown always")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd)
+}
+
+func ledgerKeysRotateCommand() *cobra.Command {
+	return ledgerAct("rotate", "Seal with a new key from now on",
+		"Makes a new key, signs it with the old one, and puts it into "+ledgerKeyFile+" of the data folder. The old key stays\n"+
+			"beside it with its id in the name. Restart the service afterwards. An interrupted rotation is completed by the next one.",
+		rotateLedgerKey)
+}
+
+// rotateLedgerKey anchors a new key and then exchanges the files. When the first half was done before, it
+// does the second one.
+func rotateLedgerKey(ctx context.Context, a *app, s *seal.Sealer, by seal.Operator) (translog.Statement, error) {
+	seed, err := keyFile(a.config.DataDir, nextLedgerKeyFile)
+	if err != nil {
+		return translog.Statement{}, fmt.Errorf("making the new key of the ledger: %w", err)
+	}
+	next := ed25519.NewKeyFromSeed(seed)
+	keys, err := s.Anchors.Keys(ctx)
+	if err != nil {
+		return translog.Statement{}, err
+	}
+	var made translog.Statement
+	if n := len(keys.Statements); n > 0 && next.Public().(ed25519.PublicKey).Equal(keys.Current) {
+		made = keys.Statements[n-1]
+	} else if made, err = s.Rotate(ctx, next, by); err != nil {
+		return made, err
+	}
+	file := func(name string) string { return filepath.Join(a.config.DataDir, name) }
+	old := file(ledgerKeyFile + "." + credit.LedgerKeyID(s.PublicKey()))
+	if err := os.Rename(file(ledgerKeyFile), old); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return made, err
+	}
+	return made, os.Rename(file(nextLedgerKeyFile), file(ledgerKeyFile))
+}
+
+func ledgerKeysReplaceCommand() *cobra.Command {
+	return ledgerAct("replace", "Seal with the key of this data folder, because the old key was lost",
+		"Approves the key in "+ledgerKeyFile+" of this data folder without the old key. Verification shows this always, and a pinned\n"+
+			"key (VQA_LEDGER_KEYS) refuses it until the new key is pinned, too.",
+		func(ctx context.Context, _ *app, s *seal.Sealer, by seal.Operator) (translog.Statement, error) {
+			return s.Replace(ctx, by)
+		})
+}
+
+func ledgerKeysRevokeCommand() *cobra.Command {
+	var key string
+	var beyond int64
+	cmd := ledgerAct("revoke", "Trust an old key only up to a size of the log",
+		"Ends the trust in checkpoints that an old key has signed beyond a size. Rotate a key before you revoke it.",
+		func(ctx context.Context, _ *app, s *seal.Sealer, by seal.Operator) (translog.Statement, error) {
+			raw, err := base64.StdEncoding.DecodeString(key)
+			if err != nil || len(raw) != ed25519.PublicKeySize {
+				return translog.Statement{}, errors.New("--key must be a public key in base64, as vqa ledger keys list prints it")
+			}
+			return s.Revoke(ctx, raw, beyond, by)
+		})
+	cmd.Flags().StringVar(&key, "key", "", "the public key in base64")
+	cmd.Flags().Int64Var(&beyond, "beyond", 0, "the last size of the log at which its checkpoints count")
+	return cmd
+}
+
+func ledgerRestartCommand() *cobra.Command {
+	var by seal.Operator
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "restart",
+		Short: "Begin a new transparency log after events or checkpoints were lost",
+		Long: "Begins a new log after a restore from a backup, a failover that lost events, or the loss of checkpoints. Its first leaf\n" +
+			"names the last checkpoint of the old log and the first row that differs. Verification shows the gap always.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			by.Name = operator()
+			return withLogSealer(cmd, func(ctx context.Context, _ *app, s *seal.Sealer) error {
+				opening, err := s.Restart(ctx, by)
+				if err != nil {
+					return err
+				}
+				r := opening.Restart
+				if asJSON {
+					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{
+						"log": opening.Number, "origin": opening.Origin, "after_origin": r.Origin, "after_size": r.Size, "lost": r.Lost,
+					})
+				}
+				screen := terminal.NewScreen(cmd.OutOrStdout())
+				fmt.Fprintf(screen, "log %d (%s) continues %s after leaf %d\n", opening.Number, opening.Origin, r.Origin, r.Size)
+				fmt.Fprintf(screen, "lost: %s\n", r.Lost)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&by.Reason, "reason", "", "why; it is recorded and shown always")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd)
+}
