@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +30,7 @@ func (a *app) sealLog(ctx context.Context) (seal.Head, error) {
 	if err != nil {
 		return seal.Head{}, err
 	}
+	s.Log = slog.New(slog.DiscardHandler) // the command prints the checkpoint itself
 	_, err = s.Pass(ctx)
 	if errors.Is(err, seal.ErrRival) {
 		err = nil
