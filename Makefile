@@ -54,7 +54,7 @@ build: setup ## Compile bin/vqa
 	@[ "$$(id -u)" != 0 ] || chown --reference=. bin bin/vqa
 
 run: build ## Start the service: database, worker and API
-	@exec bin/vqa serve
+	@exec bin/vqa serve --signin
 
 test: setup ## Run every check that a change must pass
 	go vet ./...

@@ -122,6 +122,14 @@ func (b *browser) write(method string, params map[string]any) error {
 // call calls a method of the protocol and returns its result.
 func (b *browser) call(method string, params map[string]any) json.RawMessage {
 	b.t.Helper()
+	result, refused := b.ask(method, params)
+	require.Empty(b.t, refused, "%s", method)
+	return result
+}
+
+// ask calls a method of the protocol. refused is the error of the browser, or empty.
+func (b *browser) ask(method string, params map[string]any) (result, refused json.RawMessage) {
+	b.t.Helper()
 	require.NoError(b.t, b.write(method, params))
 	ctx, cancel := context.WithTimeout(b.t.Context(), browserTimeout)
 	defer cancel()
@@ -136,8 +144,7 @@ func (b *browser) call(method string, params map[string]any) json.RawMessage {
 		require.NoError(b.t, wsjson.Read(ctx, b.socket, &m), method)
 		switch {
 		case m.ID == b.calls:
-			require.Empty(b.t, m.Error, "%s", method)
-			return m.Result
+			return m.Result, m.Error
 		case m.Method == "Runtime.exceptionThrown":
 			b.complaints = append(b.complaints, string(m.Params))
 		case m.Method == "Log.entryAdded":
@@ -166,6 +173,14 @@ func (b *browser) eval(expression string) any {
 	return got.Result.Value
 }
 
+// holds reports whether an expression is true. It is false while the browser goes to another page.
+func (b *browser) holds(expression string) bool {
+	b.t.Helper()
+	var got struct{ Result struct{ Value any } }
+	raw, refused := b.ask("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
+	return len(refused) == 0 && json.Unmarshal(raw, &got) == nil && got.Result.Value == true
+}
+
 // text returns the text of the element with an id.
 func (b *browser) text(id string) string {
 	b.t.Helper()
@@ -175,7 +190,7 @@ func (b *browser) text(id string) string {
 // await waits until an expression is true.
 func (b *browser) await(expression string) {
 	b.t.Helper()
-	require.True(b.t, pollEvery(100*time.Millisecond, browserTimeout, func() bool { return b.eval(expression) == true }),
+	require.True(b.t, pollEvery(100*time.Millisecond, browserTimeout, func() bool { return b.holds(expression) }),
 		"%s does not become true. The page says: %v", expression, b.eval("document.body.innerText"))
 }
 

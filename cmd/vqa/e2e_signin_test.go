@@ -22,10 +22,11 @@ func (s *service) oneTimeLink(t *testing.T) string {
 	return link.URL
 }
 
-// click clicks the element that a selector finds, and waits for the next page if it leaves this one.
+// click clicks the element that a selector finds, just after the answer: a click may lead to another page.
 func (b *browser) click(selector string) {
 	b.t.Helper()
-	require.Equal(b.t, true, b.eval(`(e => { if (!e) return false; e.focus(); e.click(); return true })(document.querySelector(`+quoted(selector)+`))`), selector)
+	b.await(`!!document.querySelector(` + quoted(selector) + `)`)
+	b.eval(`(e => { e.focus(); setTimeout(() => e.click(), 10) })(document.querySelector(` + quoted(selector) + `))`)
 }
 
 func quoted(text string) string {
@@ -115,6 +116,18 @@ func TestSignInWithABrowser(t *testing.T) {
 		b.await(`document.getElementById("passkey-problem")?.textContent.includes("does not sign in here")`)
 	})
 	require.Empty(t, b.complaints)
+	t.Run("ends when the operator revokes it", func(t *testing.T) {
+		var sessions []struct {
+			SessionID string `json:"session_id"`
+			Method    string
+		}
+		require.NoError(t, json.Unmarshal(s.tool(t, "sessions", "list", "--json"), &sessions))
+		require.Len(t, sessions, 1, "those that signed out are not listed")
+		require.Equal(t, "passkey", sessions[0].Method)
+		s.tool(t, "sessions", "revoke", sessions[0].SessionID)
+		b.call("Page.navigate", map[string]any{"url": origin + "/account/sessions"})
+		b.await(`location.pathname === "/signin" && document.readyState === "complete"`)
+	})
 	b.call("Page.navigate", map[string]any{"url": link})
 	b.await(`!!document.querySelector("button.main")`)
 	b.click("button.main")

@@ -47,7 +47,7 @@ func rootCommand() *cobra.Command {
 		},
 	}
 	root.AddCommand(serveCommand(), askCommand(), streamCommand(), keysCommand(), grantsCommand(), creditsCommand(), incidentsCommand(), ledgerCommand(), projectionsCommand(),
-		eventsCommand(), webhooksCommand(), listenCommand(), triggerCommand(), signInCommand(), showCommand(), whyCommand(), nodesCommand(),
+		eventsCommand(), webhooksCommand(), listenCommand(), triggerCommand(), signInCommand(), sessionsCommand(), showCommand(), whyCommand(), nodesCommand(),
 		migrateCommand(), configCommand(), doctorCommand(), evalCommand(), versionCommand())
 	return root
 }

@@ -2,16 +2,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	stdlog "log"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"vqa/domain/account"
 )
 
 func serveCommand() *cobra.Command {
-	return strict(&cobra.Command{
+	var link bool
+	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the service: API, jobs, embedded Postgres and inference worker",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -19,9 +24,11 @@ func serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return serve(cmd.Context(), c, cmd.ErrOrStderr())
+			return serve(cmd.Context(), c, cmd.ErrOrStderr(), link)
 		},
-	})
+	}
+	cmd.Flags().BoolVar(&link, "signin", false, "print a one-time link that signs you in to the pages (see vqa signin)")
+	return strict(cmd)
 }
 
 // greeting names the address of this node too, when callers use another one: each of several nodes
@@ -34,8 +41,9 @@ func greeting(c config) string {
 	return fmt.Sprintf("vqa answers on %s (data in %s); stop with Ctrl-C", at, c.DataDir)
 }
 
-// serve runs the service until ctx ends or a part fails.
-func serve(ctx context.Context, c config, out io.Writer) error {
+// serve runs the service until ctx ends or a part fails. With link, it prints a one-time link. Only a person at a
+// terminal asks for one: the output of a service is often kept in a log.
+func serve(ctx context.Context, c config, out io.Writer, link bool) error {
 	log := newLogger(out, c)
 	// The HTTP client of the standard library logs what a foreign server sends unasked, as often as it does.
 	unasked := slog.NewLogLogger(log.Handler(), slog.LevelDebug)
@@ -46,6 +54,13 @@ func serve(ctx context.Context, c config, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, greeting(c))
+	if link {
+		printed, err := s.signInLink(ctx)
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		fmt.Fprintf(out, "sign in as operator, once, within %d minutes: %s\n", int(account.SignInLinkLife/time.Minute), printed.URL)
+	}
 	select {
 	case <-ctx.Done():
 		log.Info("stopping")

@@ -34,7 +34,7 @@ const (
 )
 
 // ticket is the state of a sign-in that has started. The browser keeps it in a cookie, encrypted, so that no node
-// has to remember it and nobody else can finish it.
+// has to remember it and no other browser can finish it.
 type ticket struct {
 	Purpose  purpose `json:"purpose"`
 	ReturnTo string  `json:"return_to,omitempty"`
