@@ -266,7 +266,7 @@ func TestNothingIsLeft(t *testing.T) { //nolint:paralleltest // it counts gorout
 		p.Close()
 		_, err = p.Answer(t.Context(), offer)
 		require.ErrorIs(t, err, peer.ErrClosed)
-		require.ErrorIs(t, p.AddCandidate(peer.Candidate{Candidate: "candidate:1"}), peer.ErrClosed)
+		require.ErrorIs(t, p.AddCandidate(peer.Candidate{Candidate: "candidate:1 1 udp 2130706431 127.0.0.1 5000 typ host"}), peer.ErrClosed)
 		require.NoError(t, c.pc.Close())
 		half, err := s.Open(got.session("st_1"))
 		require.NoError(t, err)
