@@ -101,6 +101,9 @@ func runStream(ctx context.Context, c config, o streamOptions, source, prompt st
 	_, failed := camera.Run(ctx, camera.Options{
 		URL: st.Signaling.URL, Token: func(ctx context.Context) (string, error) { return s.SignalToken(ctx, st.ID) },
 		FFmpeg: runner, Source: source, Loop: o.loop, Received: p.print,
+		Missed: func(ctx context.Context, after, before int64) ([]json.RawMessage, error) {
+			return s.StreamResults(ctx, st.ID, after, before)
+		},
 		Notice: func(text string) { fmt.Fprintln(stderr, text) },
 	})
 	// The stream has ended, unless Run failed. It must not be billed further then.

@@ -2,6 +2,7 @@ package camera
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,8 @@ const (
 	// starts again, with the addresses that this machine has by then, once in restartEvery.
 	disconnectedAfter, failedAfter, keepalive = 3 * time.Second, 10 * time.Second, time.Second
 	patience, restartEvery                    = time.Second, 5 * time.Second
+	// missedTime bounds the search for results that were missed.
+	missedTime = 5 * time.Second
 	// awayTime bounds a lost connection. The service ends the stream after its grace window, 20 s by default.
 	awayTime = time.Minute
 )
@@ -36,7 +39,7 @@ const (
 // errAway is the end of a stream whose connection did not come back.
 var errAway = errors.New("the connection for the video was lost and did not come back: the network lets no packets through, or the server is gone")
 
-// Options of Run. All fields but Loop are required.
+// Options of Run. All fields but Loop and Missed are required.
 type Options struct {
 	// URL is that of the WebSocket, without a token.
 	URL string
@@ -48,6 +51,9 @@ type Options struct {
 	Loop   bool
 	// Received is called with each message of the service, on one goroutine.
 	Received func(Received)
+	// Missed returns the results between two numbers, which the service sent while the socket was cut. Without it they
+	// are lost.
+	Missed func(ctx context.Context, after, before int64) ([]json.RawMessage, error)
 	// Notice is called on the same goroutine with a text for the user, when a connection is lost or comes back.
 	Notice func(text string)
 }
@@ -93,6 +99,8 @@ type sender struct {
 	// away is since when the connection is lost, or zero. At retry, ICE starts again.
 	away  time.Time
 	retry <-chan time.Time
+	// seq is the number of the latest result, or 0.
+	seq int64
 	// failure is why the source ended early. It counts when the stream has ended.
 	failure error
 }
@@ -112,6 +120,7 @@ func (s *sender) run(ctx context.Context) (stream.EndReason, error) {
 				err = s.reopen()
 				break
 			}
+			s.catchUp(m.Message)
 			s.options.Received(m)
 			if e, ok := m.Message.(message.ServerEnd); ok {
 				return e.Reason, s.verdict(e.Reason)
@@ -133,6 +142,30 @@ func (s *sender) run(ctx context.Context) (stream.EndReason, error) {
 		if err != nil {
 			return "", err
 		}
+	}
+}
+
+// catchUp passes on the results before m that this program has not received.
+func (s *sender) catchUp(m message.Server) {
+	r, is := m.(message.Result)
+	if !is {
+		return
+	}
+	after := s.seq
+	s.seq = r.Seq
+	if after == 0 || r.Seq <= after+1 || s.options.Missed == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, missedTime)
+	defer cancel()
+	missed, err := s.options.Missed(ctx, after, r.Seq)
+	for _, raw := range missed {
+		if m, err := message.DecodeServer(raw); err == nil {
+			s.options.Received(Received{Message: m, Raw: raw})
+		}
+	}
+	if err != nil {
+		s.options.Notice("some results are lost: " + err.Error())
 	}
 }
 

@@ -16,5 +16,5 @@
 //	ending     the message end was sent       ServerEnd, or endTime is over: closed
 //
 // A socket that is cut while the stream lives is opened again. The pictures go on meanwhile, also without a
-// connection: they are lost then, and the source keeps its speed.
+// connection: they are lost then, and the source keeps its speed. Results that came meanwhile are read by their numbers.
 package camera
