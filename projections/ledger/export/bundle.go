@@ -11,7 +11,6 @@ import (
 	"hash"
 	"io"
 	"strings"
-	"time"
 
 	"vqa/domain/credit"
 	"vqa/eventstore"
@@ -24,7 +23,7 @@ import (
 var verifier []byte
 
 // bundleFormat is the name and version of the bundle format.
-const bundleFormat = "vqa-ledger-bundle-1"
+const bundleFormat = "vqa-ledger-bundle-2"
 
 // Target receives the files of a bundle, one after the other. Once the next file is
 // created, the writer of the one before is not used again. A *zip.Writer is a Target.
@@ -175,12 +174,12 @@ func (b *bundle) checkpoints(ctx context.Context, from *book.Snapshot, c *codec.
 	})
 }
 
-// publicKey is a key in the form of /.well-known/vqa-ledger-keys.json.
+// publicKey is a key in the form of /.well-known/vqa-ledger-keys.json, without its time, which a bundle cannot
+// prove.
 type publicKey struct {
-	KeyID     string    `json:"key_id"`
-	Algorithm string    `json:"algorithm"`
-	PublicKey string    `json:"public_key"`
-	AddedAt   time.Time `json:"added_at"`
+	KeyID     string `json:"key_id"`
+	Algorithm string `json:"algorithm"`
+	PublicKey string `json:"public_key"`
 }
 
 func (b *bundle) keys(ctx context.Context, from *book.Snapshot, c *codec.Codec) error {
@@ -197,7 +196,7 @@ func (b *bundle) keys(ctx context.Context, from *book.Snapshot, c *codec.Codec) 
 		if !ok {
 			return fmt.Errorf("event at position %d: %s is not a ledger key", e.Position, e.Type)
 		}
-		keys = append(keys, publicKey{KeyID: added.KeyID, Algorithm: "ed25519", PublicKey: added.PublicKey, AddedAt: added.At})
+		keys = append(keys, publicKey{KeyID: added.KeyID, Algorithm: "ed25519", PublicKey: added.PublicKey})
 	}
 	return writeJSON(b.out, map[string]any{"keys": keys})
 }

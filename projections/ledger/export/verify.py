@@ -15,6 +15,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import sys
 
 # --- ed25519 (RFC 8032, verification only) ---------------------------------
@@ -120,6 +121,7 @@ class Ledger:
         self.totals = dict.fromkeys(TOTALS, 0)
         self.holds = {}
         self.lines = []
+        self.kinds = {}
 
     def available(self):
         return self.posted - self.held
@@ -143,20 +145,23 @@ class Ledger:
             sides = [(available, -event["seconds"]), (held, event["seconds"])]
             if event["source_id"] in self.holds:
                 complain("is a second hold for %s" % event["source_id"])
-            self.holds[event["source_id"]] = event["seconds"]
+            self.holds[event["source_id"]] = hold_of(event)
             self.held += event["seconds"]
         elif kind == "credit.extended":
             sides = [(available, -event["seconds"]), (held, event["seconds"])]
-            if event["seconds"] < 1 or self.holds.get(event["source_id"], 0) + event["seconds"] != event["held_seconds"]:
+            hold = self.holds.get(event["source_id"])
+            if event["seconds"] < 1 or (hold["seconds"] if hold else 0) + event["seconds"] != event["held_seconds"]:
                 complain("extends the hold for %s to %d seconds" % (event["source_id"], event["held_seconds"]))
-            if event["source_id"] in self.holds:
-                self.holds[event["source_id"]] += event["seconds"]
+            if hold:
+                hold["seconds"] += event["seconds"]
+                hold["expires_at"] = moment(event.get("expires_at", NEVER))
             else:
                 complain("extends a hold for %s that is not open" % event["source_id"])
             self.held += event["seconds"]
         elif kind in ("credit.settled", "credit.released"):
             reserved = event["held_seconds" if kind == "credit.settled" else "seconds"]
-            if self.holds.pop(event["source_id"], None) != reserved:
+            hold = self.holds.pop(event["source_id"], None)
+            if not hold or hold["seconds"] != reserved:
                 complain("ends a hold of %d seconds for %s that is not open" % (reserved, event["source_id"]))
             self.held -= reserved
             sides = [(held, -reserved), (available, reserved)]
@@ -171,8 +176,139 @@ class Ledger:
         if self.available() < 0:
             complain("leaves %d seconds available" % self.available())
         if kind in ("credit.granted", "credit.settled", "credit.refunded"):
-            self.lines.append((row["version"], event["transaction_id"], self.posted))
+            self.line(row["version"], kind, event)
         return [{"account": a, "seconds": s} for a, s in sides if s != 0]
+
+    def line(self, version, kind, event):
+        """Adds a transaction to the statement."""
+        name = "refund" if kind == "credit.refunded" else event["kind"]
+        delta = -event["seconds"] if kind == "credit.settled" else event["seconds"]
+        line = {"version": version, "at": moment(event["at"]), "id": event["transaction_id"], "kind": name,
+                "seconds_delta": delta, "balance_after_seconds": self.posted}
+        shown = {"credit.granted": ("reason",), "credit.settled": ("source_type", "source_id", "discount_pct"),
+                 "credit.refunded": ("source_type", "source_id", "refunds", "reason")}[kind]
+        line.update((field, event[field]) for field in shown if event.get(field))
+        self.lines.append(line)
+        total = self.kinds.setdefault(name, {"kind": name, "count": 0, "seconds": 0})
+        total["count"] += 1
+        total["seconds"] += delta
+
+    def balances(self, posted, held, totals):
+        return {"account_id": self.account, "posted_seconds": posted, "available_seconds": posted - held,
+                "held_seconds": held, "totals": totals}
+
+    def statement(self, version, chain):
+        """Returns the content of statement.json."""
+        return {"account_id": self.account, "from": None, "to": None,
+                "opening": self.balances(0, 0, dict.fromkeys(TOTALS, 0)), "transactions": self.lines,
+                "totals": [self.kinds[k] for k in sorted(self.kinds)],
+                "closing": self.balances(self.posted, self.held, self.totals),
+                "holds": sorted(self.holds.values(), key=lambda h: (in_order(h["created_at"]), h["id"])),
+                "version": version, "chain": chain}
+
+
+NEVER = "0001-01-01T00:00:00Z"
+
+
+def moment(text):
+    """Returns a time without zeros at the end of its fraction."""
+    m = re.match(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z$", text)
+    if not m:
+        raise ValueError("%s is not a time in UTC" % text)
+    return m.group(1) + (m.group(2) or "").rstrip("0").rstrip(".") + "Z"
+
+
+def in_order(at):
+    """Returns a key that sorts times."""
+    return at[:19], at[19:-1].ljust(10, "0")
+
+
+def hold_of(event):
+    hold = {"id": event["hold_id"], "seconds": event["seconds"], "source_type": event.get("source_type", ""), "source_id": event["source_id"]}
+    if event.get("discount_pct"):
+        hold["discount_pct"] = event["discount_pct"]
+    hold.update(created_at=moment(event["at"]), expires_at=moment(event.get("expires_at", NEVER)))
+    hold.update((field, event[field]) for field in ("grant_id", "grant_limit_seconds") if event.get(field))
+    return hold
+
+
+# --- the page ---------------------------------------------------------------
+
+# The SHA-256 of the page up to its body without the title, and of README.txt with ACCOUNT for the account.
+PAGE_HEAD = "4ddb3aa62b0611f41143d6bb5affc7b307d4606df5d2a379799847a2d5c95bd8"
+README = "a328e36c5d8f53ad78d5239be525a628a923b55436a5b3b2dfc060f7110791d7"
+
+
+def text(value):
+    """Escapes text for the page."""
+    out = str(value)
+    for char, code in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&#34;"), ("'", "&#39;"), ("+", "&#43;"), ("\0", "\ufffd")):
+        out = out.replace(char, code)
+    return out
+
+
+def grouped(n):
+    return ("\u2212" if n < 0 else "") + format(abs(n), ",")
+
+
+def signed(n):
+    return text("+" + grouped(n)) if n > 0 else grouped(n)
+
+
+def when(at):
+    return at[:19].replace("T", " ")
+
+
+def transaction_row(t):
+    kind = text(t["kind"].replace("_", " "))
+    if "discount_pct" in t:
+        kind += ', <span class="n">%d %% off</span>' % t["discount_pct"]
+    what = text(t["reason"]) + "<br>" if "reason" in t else ""
+    what += "<code>%s</code><br>" % text(t["source_id"]) if "source_id" in t else ""
+    what += "refunds <code>%s</code><br>" % text(t["refunds"]) if "refunds" in t else ""
+    return '<tr><td class="when">%s</td><td>%s</td><td>%s<code>%s</code></td><td class="n">%s</td><td class="n">%s</td></tr>\n' % (
+        when(t["at"]), kind, what, text(t["id"]), signed(t["seconds_delta"]), grouped(t["balance_after_seconds"]))
+
+
+def page_body(s):
+    """Returns the page from its body on, made from a statement."""
+    closing, opening = s["closing"], s["opening"]["posted_seconds"]
+    out = "<body>\n<header>\n  <h1>Statement of credits</h1>\n"
+    out += "  <p><code>%s</code> \u00b7 all entries \u00b7 credit-seconds, times in UTC</p>\n</header>\n" % text(s["account_id"])
+    out += '<section class="balances">\n'
+    for name, seconds in (("Opening balance", opening), ("Closing balance", closing["posted_seconds"]),
+                          ("of which held", closing["held_seconds"]), ("of which available", closing["available_seconds"])):
+        out += "  <div><span>%s</span><strong>%s</strong></div>\n" % (name, grouped(seconds))
+    out += "</section>\n\n<h2>Transactions</h2>\n"
+    if s["transactions"]:
+        out += '<table>\n<thead><tr><th>When</th><th>Kind</th><th>For</th><th class="n">Seconds</th><th class="n">Balance</th></tr></thead>\n'
+        out += '<tbody>\n<tr><td colspan="4">Opening balance</td><td class="n">%s</td></tr>\n' % grouped(opening)
+        out += "".join(map(transaction_row, s["transactions"]))
+        out += '<tr class="sum"><td colspan="4">Closing balance</td><td class="n">%s</td></tr>\n' % grouped(closing["posted_seconds"])
+        out += "</tbody>\n</table>\n\n<h2>Totals</h2>\n<table>\n"
+        out += '<thead><tr><th>Kind</th><th class="n">Transactions</th><th class="n">Seconds</th></tr></thead>\n<tbody>\n'
+        for t in s["totals"]:
+            out += '<tr><td>%s</td><td class="n">%s</td><td class="n">%s</td></tr>\n' % (
+                text(t["kind"].replace("_", " ")), grouped(t["count"]), signed(t["seconds"]))
+        out += "</tbody>\n</table>"
+    else:
+        out += "<p>None in this period.</p>"
+    out += "\n\n<h2>Holds open at the end</h2>\n"
+    if s["holds"]:
+        out += '<table>\n<thead><tr><th>Since</th><th>For</th><th>Expires</th><th class="n">Seconds</th></tr></thead>\n<tbody>\n'
+        for h in s["holds"]:
+            out += '<tr><td class="when">%s</td><td>%s <code>%s</code></td><td class="when">%s</td><td class="n">%s</td></tr>\n' % (
+                when(h["created_at"]), text(h["source_type"]), text(h["source_id"]), when(h["expires_at"]), grouped(h["seconds"]))
+        out += "</tbody>\n</table>"
+    else:
+        out += "<p>None.</p>"
+    out += "\n\n<footer>\n"
+    if s["version"]:
+        out += "<p>This statement ends with entry %d of the account's ledger. The hash chain of its entries at this point:</p>\n" % s["version"]
+        out += "<p><code>%s</code></p>" % text(s["chain"])
+    else:
+        out += "<p>The account has no ledger entry up to the end of this period.</p>"
+    return out + "\n</footer>\n</body>\n</html>\n"
 
 
 def signed_bytes(c):
@@ -183,6 +319,10 @@ def signed_bytes(c):
 
 
 # --- the bundle -------------------------------------------------------------
+
+FORMAT = "vqa-ledger-bundle-2"
+FILES = {"entries.jsonl", "checkpoints.jsonl", "keys.json", "statement.json", "statement.html", "README.txt", "verify.py"}
+ROW = {"position", "stream", "version", "type", "account_id", "data", "meta", "chain"}
 
 # The errors of a malformed file.
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
@@ -201,10 +341,13 @@ class Check:
         print("MISMATCH  %s: %s" % (where, what))
 
     def json(self, name):
-        with open(self.path(name), encoding="utf-8") as f:
-            return json.load(f)
+        return json.loads(self.text(name))
 
-    def rows(self, name):
+    def text(self, name):
+        with open(self.path(name), encoding="utf-8", newline="") as f:
+            return f.read()
+
+    def rows(self, name, fields):
         """Reads the lines of a file. A line that is not a row is a mismatch and is skipped."""
         with open(self.path(name), "rb") as f:
             for number, text in enumerate(f, 1):
@@ -213,15 +356,17 @@ class Check:
                     chain = bytes.fromhex(row["chain"])
                     if len(chain) != 32:
                         raise ValueError("the chain is not 32 bytes long")
+                    if set(row) != fields:
+                        self.mismatch(name, "line %d has other fields than those of this format" % number)
                     yield number, row, chain
                 except UNREADABLE as e:
                     self.mismatch(name, "line %d cannot be read: %s" % (number, e))
 
-    def chained(self, name, stream, visit):
+    def chained(self, name, stream, fields, visit):
         """Calls visit with each row of a stream and checks its hash chain. After a mismatch it
         continues with the chain in the row, so that each altered row is named once."""
         before, version = ZERO, 0
-        for number, row, chain in self.rows(name):
+        for number, row, chain in self.rows(name, fields):
             where = "%s line %d" % (name, number)
             version += 1
             try:
@@ -237,6 +382,12 @@ class Check:
 
     def files(self):
         manifest = self.json("manifest.json")
+        if manifest["format"] != FORMAT:
+            self.mismatch("manifest.json", "has the format %s, and this program checks %s" % (manifest["format"], FORMAT))
+        for name in sorted(set(os.listdir(self.folder)) - set(manifest["files"]) - {"manifest.json", "__pycache__"}):
+            self.mismatch(name, "manifest.json does not list this file")
+        for name in sorted(FILES - set(manifest["files"])):
+            self.mismatch("manifest.json", "does not list " + name)
         for name, digest in sorted(manifest["files"].items()):
             try:
                 sha = hashlib.sha256()
@@ -254,6 +405,8 @@ class Check:
         for k in self.json("keys.json")["keys"]:
             try:
                 key = base64.b64decode(k["public_key"], validate=True)
+                if set(k) != {"key_id", "algorithm", "public_key"} or k["algorithm"] != "ed25519":
+                    self.mismatch("keys.json", "%s has other fields than those of this format" % k["key_id"])
                 if "lk_" + hashlib.sha256(key).hexdigest()[:16] != k["key_id"]:
                     self.mismatch("keys.json", "%s is not the id of its key" % k["key_id"])
                     continue
@@ -289,7 +442,7 @@ class Check:
             previous, number = hashlib.sha256(message).hexdigest(), c["number"]
             found[c["version"]] = (where, c)
 
-        self.chained("checkpoints.jsonl", "checkpoint/" + account, visit)
+        self.chained("checkpoints.jsonl", "checkpoint/" + account, ROW, visit)
         return found
 
     def entries(self, account, checkpoints):
@@ -312,23 +465,34 @@ class Check:
                         self.mismatch(sealed_at, "checkpoint %d has %s %s at version %d: %s, but the entries give %s"
                                       % (c["number"], "another" if what == "chain" else "other", what, row["version"], a, b))
 
-        self.chained("entries.jsonl", "credit/" + account, visit)
+        self.chained("entries.jsonl", "credit/" + account, ROW | {"postings"}, visit)
         for version, (where, c) in sorted(checkpoints.items()):
             self.mismatch(where, "checkpoint %d covers version %d, which is not among the entries" % (c["number"], version))
         return ledger, count, last, chain
 
     def statement(self, ledger, last, chain):
-        s = self.json("statement.json")
-        closing = s["closing"]
-        if (closing["posted_seconds"], closing["held_seconds"], closing["available_seconds"], closing["totals"]) != (
-                ledger.posted, ledger.held, ledger.available(), ledger.totals):
-            self.mismatch("statement.json", "the closing balance is not that of the entries")
-        if (s["version"], s["chain"]) != (last, chain) or s["account_id"] != ledger.account:
-            self.mismatch("statement.json", "the statement does not end with the last entry")
-        if [(t["version"], t["id"], t["balance_after_seconds"]) for t in s["transactions"]] != ledger.lines:
-            self.mismatch("statement.json", "the transactions are not those of the entries")
-        if sum(t["seconds_delta"] for t in s["transactions"]) != ledger.posted:
-            self.mismatch("statement.json", "the transactions do not add up to the balance")
+        """Makes both statements again from the entries and compares them."""
+        made = ledger.statement(last, chain)
+        shown = self.json("statement.json")
+        for part, what in (("transactions", "the transactions are"), ("totals", "the totals are"), ("closing", "the closing balance is"),
+                           ("holds", "the holds are"), ("version", "the last version is"), ("chain", "the chain is")):
+            if shown[part] != made[part]:
+                self.mismatch("statement.json", what + " not what the entries give")
+        raw = json.dumps(made, indent=2, ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029") + "\n"
+        if self.text("statement.json") != raw:
+            self.mismatch("statement.json", "is not the statement that the entries give")
+        page = self.text("statement.html")
+        title = "<title>Statement of %s, all entries</title>" % text(ledger.account)
+        body = page.find("<body>")
+        head = page[:max(body, 0)]
+        if head.count(title) != 1 or sha256_of(head.replace(title, "")) != PAGE_HEAD or page[body:] != page_body(made):
+            self.mismatch("statement.html", "is not the page that the entries give")
+        if sha256_of(self.text("README.txt").replace(ledger.account, "ACCOUNT")) != README:
+            self.mismatch("README.txt", "is not the text of this format")
+
+
+def sha256_of(content):
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def main():
@@ -343,8 +507,8 @@ def main():
         checkpoints = check.checkpoints(account, keys)
         sealed, count = max(checkpoints, default=0), len(checkpoints)
         ledger, entries, last, chain = check.entries(account, checkpoints)
-        if entries != manifest["entries"] or count != manifest["checkpoints"]:
-            check.mismatch("manifest.json", "the numbers of entries or checkpoints differ from the files")
+        if (entries, count, sealed) != (manifest["entries"], manifest["checkpoints"], manifest["sealed_version"]):
+            check.mismatch("manifest.json", "the numbers of entries or checkpoints, or the sealed version, differ from the files")
         check.statement(ledger, last, chain)
     except (OSError,) + UNREADABLE as e:
         print("MISMATCH  the bundle cannot be read: %s: %s" % (type(e).__name__, e))
