@@ -44,7 +44,7 @@ func newPacer(o Options) pacer {
 // place returns the time of the next picture in ticks. It follows the time of the sender, also where pictures are
 // reordered. A track or an encoder that begins again has other times: they continue after the ones before.
 func (p *pacer) place(f assemble.Picture) int64 {
-	first := p.every + p.every/2 // half an interval is for jitter: it buys no sample of its own
+	first := p.every + p.every/2 // half an interval is for jitter
 	if !p.started {
 		p.started, p.offset, p.credit = true, -f.Time, first
 	} else {

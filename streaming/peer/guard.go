@@ -13,7 +13,7 @@ import (
 const (
 	// maxSources bounds the RTP and RTCP sources (SSRC) of a client at a time. A track with retransmission has four.
 	maxSources = 64
-	// The bounds of the packets of a source that are not read yet: video, and reports.
+	// The bounds of the unread packets of a source in bytes: of video, and of reports.
 	videoBytes, reportBytes = 512 << 10, 64 << 10
 )
 
@@ -53,7 +53,7 @@ func (p *Peer) follows(_ *stun.Message, _, _ ice.Candidate, pair *ice.CandidateP
 // many is cut off.
 func (p *Peer) buffer(kind packetio.BufferPacketType, _ uint32) io.ReadWriteCloser {
 	if p.sources.Add(1) == maxSources+1 {
-		go func() { _ = p.pc.Close() }() // its state tells the session, which closes the peer
+		go func() { _ = p.pc.Close() }() // the session learns the state Closed, and closes the peer
 	}
 	b := source{Buffer: packetio.NewBuffer(), peer: p}
 	b.SetLimitSize(videoBytes)
