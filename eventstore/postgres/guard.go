@@ -86,20 +86,26 @@ func (g *Guard) snapshot(stream eventstore.StreamID, version int64, chain events
 // The caller checks that the chains of such events lead to the chain of the base. Errors:
 // *eventstore.ForgedError, or the base cannot be read.
 func (g *Guard) CheckEvent(ctx context.Context, e codec.Encoded, position int64, sum []byte) error {
+	_, err := g.check(ctx, e, position, sum)
+	return err
+}
+
+// check is CheckEvent. signed is true when the event has a valid MAC itself.
+func (g *Guard) check(ctx context.Context, e codec.Encoded, position int64, sum []byte) (signed bool, err error) {
 	invalid := g.keys.CheckEvent(e, sum)
 	if invalid == nil {
-		return nil
+		return true, nil
 	}
 	if errors.Is(invalid, mac.ErrMissing) && !g.demanded.Load() {
-		return nil
+		return false, nil
 	}
 	if !errors.Is(invalid, mac.ErrInvalid) {
 		b, found, err := g.base(ctx, e.Stream)
 		if err != nil || found && e.Version <= b.version {
-			return err
+			return false, err
 		}
 	}
-	return g.found(&eventstore.ForgedError{Stream: e.Stream, Version: e.Version, Position: position, Problem: invalid.Error()})
+	return false, g.found(&eventstore.ForgedError{Stream: e.Stream, Version: e.Version, Position: position, Problem: invalid.Error()})
 }
 
 // found reports a finding and returns it.
@@ -169,10 +175,11 @@ func (w *walk) next(ctx context.Context, r row) error {
 	if w.linked && codec.Link(w.chain, e) != e.Chain {
 		return refuse("its hash does not follow from its content and the event before it")
 	}
-	if err := w.CheckEvent(ctx, e, r.position, r.mac); err != nil {
+	signed, err := w.check(ctx, e, r.position, r.mac)
+	if err != nil {
 		return err
 	}
-	if w.demanded.Load() && w.keys.CheckEvent(e, r.mac) != nil {
+	if !signed && w.demanded.Load() {
 		w.unsigned = true
 		b, _, err := w.base(ctx, w.stream)
 		if err != nil {
