@@ -48,7 +48,8 @@ func TestSignInWithABrowser(t *testing.T) {
 	require.NoError(t, s.start())
 
 	// A later flag replaces an earlier one: the browser must find localhost.
-	b := visit(t, origin+"/account/sessions", "", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1")
+	b := visit(t, origin+"/account/sessions", "", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+		"--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 	b.await(`location.pathname === "/signin" && document.readyState === "complete"`)
 	b.picture("signin")
 	link := s.oneTimeLink(t)
@@ -72,6 +73,17 @@ func TestSignInWithABrowser(t *testing.T) {
 	b.click("#add-passkey")
 	b.await(`document.getElementById("passkey-problem").textContent === "This device already has a passkey for your account."`)
 
+	t.Run("calls the API from the page /live", func(t *testing.T) {
+		b.call("Page.navigate", map[string]any{"url": origin + "/live"})
+		b.await(`document.getElementById("token-field")?.hidden && document.getElementById("account-id").textContent.startsWith("acct_")`)
+		b.tab("question")
+		b.typeText("How many people are there?")
+		b.enter()
+		// The account of the operator has no credits yet, so the service read its balance and refused.
+		b.await(`document.getElementById("trouble").textContent.includes("credit")`)
+		b.picture("live-account")
+	})
+
 	token := b.eval(`fetch("/session/token", {method: "POST"}).then(r => r.json()).then(t => t.token)`).(string)
 	listed := func() int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.addr+"/v1/api-keys", nil)
@@ -83,6 +95,7 @@ func TestSignInWithABrowser(t *testing.T) {
 		return got.StatusCode
 	}
 	require.Equal(t, http.StatusOK, listed())
+	b.call("Page.navigate", map[string]any{"url": origin + "/account/sessions"})
 	b.click(`form[action="/signout"] button`)
 	b.await(`location.pathname === "/signin" && document.readyState === "complete"`)
 	require.Equal(t, http.StatusUnauthorized, listed(), "the token ends with its session")

@@ -1,4 +1,4 @@
-// Requests to the streams of the service, with a client token.
+// Requests to the streams of the service, with a client token or the token of a session.
 
 import type { Stream } from "./messages.js";
 

@@ -1,5 +1,6 @@
 // The page /live: sends video to the service and shows its answers.
 
+import { Account } from "./account.js";
 import { tokenProblem } from "./api.js";
 import { draw, list } from "./boxes.js";
 import type { Detection, EndReason, ServerMessage, Stream } from "./messages.js";
@@ -18,6 +19,8 @@ function find<E extends HTMLElement>(id: string, kind: new () => E): E {
 
 const form = find("form", HTMLFormElement);
 const token = find("token", HTMLInputElement);
+const tokenField = find("token-field", HTMLElement);
+const accountNote = find("account", HTMLElement);
 const tokenError = find("token-error", HTMLElement);
 const file = find("file", HTMLInputElement);
 const fileField = find("file-field", HTMLElement);
@@ -42,6 +45,8 @@ const shown = {
   sent: find("sent", HTMLElement),
 };
 
+// account is the signed-in person. It takes the place of a client token.
+let account: Account | null = null;
 let session: Session | null = null;
 let video: Source | null = null;
 let stats: number | undefined;
@@ -74,7 +79,25 @@ function phase(name: "idle" | "starting" | "queued" | "connecting" | "live" | "e
   updateButton.hidden = name !== "live";
 }
 
+function showAccount(): void {
+  tokenField.hidden = account !== null;
+  token.required = account === null;
+  accountNote.hidden = account === null;
+  find("account-id", HTMLElement).textContent = account?.id ?? "";
+}
+
+function signedOut(): void {
+  account = null;
+  showAccount();
+  say(trouble, "You are signed out. Sign in again, or paste a client token.");
+}
+
+function credential(): string {
+  return account?.token ?? token.value.trim();
+}
+
 function checkToken(): boolean {
+  if (account) return true;
   const problem = tokenProblem(token.value.trim());
   say(tokenError, problem);
   token.setAttribute("aria-invalid", String(problem !== ""));
@@ -104,7 +127,7 @@ async function start(): Promise<void> {
     if (!track) throw new Error("There is no video to send.");
     // The browser ends the track when the person stops sharing the screen or unplugs the camera.
     track.onended = () => session?.end();
-    session = await Session.start(asked, track, () => token.value.trim(), { message: receive, trouble: (text) => say(trouble, text), ended });
+    session = await Session.start(asked, track, credential, { message: receive, trouble: (text) => say(trouble, text), ended });
   } catch (error) {
     close();
     phase("idle", "Not started.");
@@ -204,4 +227,6 @@ token.addEventListener("change", () => void checkToken());
 window.addEventListener("pagehide", () => session?.abandon());
 new ResizeObserver(() => draw(boxes, view, detections)).observe(view);
 fileField.hidden = chosen() !== "file";
+account = await Account.open(signedOut);
+showAccount();
 startButton.disabled = false;

@@ -1,4 +1,4 @@
-// Requests to the streams of the service, with a client token.
+// Requests to the streams of the service, with a client token or the token of a session.
 // The prefix of a client token. An API key has another one.
 const tokenPrefix = "svcct_";
 // ApiError is an error response of the service.

@@ -1,4 +1,5 @@
 // The page /live: sends video to the service and shows its answers.
+import { Account } from "./account.js";
 import { tokenProblem } from "./api.js";
 import { draw, list } from "./boxes.js";
 import { Session } from "./session.js";
@@ -14,6 +15,8 @@ function find(id, kind) {
 }
 const form = find("form", HTMLFormElement);
 const token = find("token", HTMLInputElement);
+const tokenField = find("token-field", HTMLElement);
+const accountNote = find("account", HTMLElement);
 const tokenError = find("token-error", HTMLElement);
 const file = find("file", HTMLInputElement);
 const fileField = find("file-field", HTMLElement);
@@ -37,6 +40,8 @@ const shown = {
     credits: find("credits", HTMLElement),
     sent: find("sent", HTMLElement),
 };
+// account is the signed-in person. It takes the place of a client token.
+let account = null;
 let session = null;
 let video = null;
 let stats;
@@ -65,7 +70,23 @@ function phase(name, text) {
     endButton.disabled = name === "starting";
     updateButton.hidden = name !== "live";
 }
+function showAccount() {
+    tokenField.hidden = account !== null;
+    token.required = account === null;
+    accountNote.hidden = account === null;
+    find("account-id", HTMLElement).textContent = account?.id ?? "";
+}
+function signedOut() {
+    account = null;
+    showAccount();
+    say(trouble, "You are signed out. Sign in again, or paste a client token.");
+}
+function credential() {
+    return account?.token ?? token.value.trim();
+}
 function checkToken() {
+    if (account)
+        return true;
     const problem = tokenProblem(token.value.trim());
     say(tokenError, problem);
     token.setAttribute("aria-invalid", String(problem !== ""));
@@ -98,7 +119,7 @@ async function start() {
             throw new Error("There is no video to send.");
         // The browser ends the track when the person stops sharing the screen or unplugs the camera.
         track.onended = () => session?.end();
-        session = await Session.start(asked, track, () => token.value.trim(), { message: receive, trouble: (text) => say(trouble, text), ended });
+        session = await Session.start(asked, track, credential, { message: receive, trouble: (text) => say(trouble, text), ended });
     }
     catch (error) {
         close();
@@ -200,4 +221,6 @@ token.addEventListener("change", () => void checkToken());
 window.addEventListener("pagehide", () => session?.abandon());
 new ResizeObserver(() => draw(boxes, view, detections)).observe(view);
 fileField.hidden = chosen() !== "file";
+account = await Account.open(signedOut);
+showAccount();
 startButton.disabled = false;
