@@ -58,7 +58,7 @@ func TestSignInWithABrowser(t *testing.T) {
 	b.await(`document.querySelector("button.main")?.textContent === "Sign in as operator"`)
 	b.picture("signin-link")
 	b.click("button.main")
-	b.await(`location.pathname === "/account/sessions" && document.body.innerText.includes("(this browser)")`)
+	b.await(`location.pathname === "/account/sessions" && document.body?.innerText.includes("(this browser)")`)
 	require.Equal(t, "", b.eval("document.cookie"), "no script reads the cookie")
 
 	b.call("WebAuthn.enable", nil)
@@ -68,7 +68,7 @@ func TestSignInWithABrowser(t *testing.T) {
 		"automaticPresenceSimulation": true,
 	}}), &device))
 	b.click("#add-passkey")
-	b.await(`document.body.innerText.includes("The passkey is added.")`)
+	b.await(`document.body?.innerText.includes("The passkey is added.")`)
 	b.picture("account-sessions")
 	b.click("#add-passkey")
 	b.await(`document.getElementById("passkey-problem").textContent === "This device already has a passkey for your account."`)
@@ -106,7 +106,7 @@ func TestSignInWithABrowser(t *testing.T) {
 		b.click("#passkey")
 	}
 	signIn()
-	b.await(`location.pathname === "/account/sessions" && document.body.innerText.includes("by passkey")`)
+	b.await(`location.pathname === "/account/sessions" && document.body?.innerText.includes("by passkey")`)
 
 	t.Run("refuses a passkey whose counter did not grow", func(t *testing.T) {
 		var held struct{ Credentials []map[string]any }
@@ -124,7 +124,7 @@ func TestSignInWithABrowser(t *testing.T) {
 		b.call("Page.navigate", map[string]any{"url": origin + "/account/sessions"})
 		b.await(`!!document.querySelector('form[action="/account/passkeys/remove"] button')`)
 		b.click(`form[action="/account/passkeys/remove"] button`)
-		b.await(`document.body.innerText.includes("The passkey is removed.")`)
+		b.await(`document.body?.innerText.includes("The passkey is removed.")`)
 		signIn()
 		b.await(`document.getElementById("passkey-problem")?.textContent.includes("does not sign in here")`)
 	})
@@ -144,6 +144,6 @@ func TestSignInWithABrowser(t *testing.T) {
 	b.call("Page.navigate", map[string]any{"url": link})
 	b.await(`!!document.querySelector("button.main")`)
 	b.click("button.main")
-	b.await(`document.body.innerText.includes("This link is not valid")`)
+	b.await(`document.body?.innerText.includes("This link is not valid")`)
 	b.picture("signin-refused")
 }

@@ -36,7 +36,7 @@ var (
 	problemPage   = people("problem.html")
 
 	consentTemplate = page("consent.html")
-	agentsTemplate  = page("agents.html")
+	agentsTemplate  = people("agents.html")
 )
 
 func page(file string) *template.Template {

@@ -2,7 +2,7 @@
 // Usage: VQA_API_KEY=… node agent.js 1|2 URL
 //
 // Without VQA_API_KEY it asks a person for a permission: it prints {"authorize": ADDRESS} and reads the address of the
-// redirect from its input. VQA_CLIENT_DOCUMENT is the address of its metadata document; without it, it registers itself.
+// redirect from its input. VQA_REDIRECT replaces its redirect address. VQA_CLIENT_DOCUMENT is the address of its metadata document; without it, it registers itself.
 import { createInterface } from 'node:readline/promises';
 
 const [generation, url] = process.argv.slice(2);
@@ -21,9 +21,10 @@ const print = (step) => console.log(JSON.stringify(step));
 
 /** What a program keeps between its authorization and its calls. */
 const kept = {};
+const redirect = process.env.VQA_REDIRECT || 'http://127.0.0.1:9/callback';
 const authProvider = {
-  redirectUrl: 'http://127.0.0.1:9/callback',
-  clientMetadata: { client_name: 'agent.js', redirect_uris: ['http://127.0.0.1:9/callback'], token_endpoint_auth_method: 'none' },
+  redirectUrl: redirect,
+  clientMetadata: { client_name: 'agent.js', redirect_uris: [redirect], token_endpoint_auth_method: 'none' },
   clientMetadataUrl: process.env.VQA_CLIENT_DOCUMENT || undefined,
   state: () => 'state-of-agent-js',
   clientInformation: () => kept.client,
@@ -48,10 +49,10 @@ async function connect() {
     if (error.name !== 'UnauthorizedError' && error.constructor.name !== 'UnauthorizedError') throw error;
   }
   const input = createInterface({ input: process.stdin });
-  const redirect = new URL(await input.question(''));
+  const answer = new URL(await input.question(''));
   input.close();
-  if (redirect.searchParams.get('state') !== 'state-of-agent-js') throw new Error('another state');
-  await asking.finishAuth(generation === '2' ? redirect.searchParams : redirect.searchParams.get('code'));
+  if (answer.searchParams.get('state') !== 'state-of-agent-js') throw new Error('another state');
+  await asking.finishAuth(generation === '2' ? answer.searchParams : answer.searchParams.get('code'));
   return client.connect(transport());
 }
 
