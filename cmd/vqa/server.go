@@ -271,7 +271,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 		return nil, err
 	}
 	return httpapi.New(httpapi.Options{
-		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
+		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Checkpoints: s.logSealer, Objects: s.objects, ObjectHandler: s.objects,
 		Events: public.NewReader(s.store), Deliveries: s.deliveries, DeliverNow: func() { s.dispatcher.Wake() },
 		Live: s.streams, StreamWindows: c.streamWindows(),
 		Windows: s.windows, Creates: s.creates, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),

@@ -65,6 +65,7 @@ func (s *server) GetCredits(ctx context.Context, r api.GetCreditsRequestObject) 
 	if err != nil {
 		return nil, err
 	}
+	s.addCheckpoint(ctx)
 	return api.GetCredits200JSONResponse(renderCredits(balance, transactions, more)), nil
 }
 
@@ -226,7 +227,8 @@ func (s *server) GetIndex(ctx context.Context, _ api.GetIndexRequestObject) (api
 		"openapi": "/v1/openapi.json", "compiled_query_schema": "/v1/schemas/compiled-query.json", "errors": "/v1/errors",
 		"changelog": "/v1/changelog", "models": "/v1/models", "credit_pricing": "/v1/credit-pricing",
 		"test_fixture": "/v1/test-fixture", "demo_videos": "/v1/demo-videos", "ledger_keys": "/.well-known/vqa-ledger-keys.json",
-		"sandbox": "/v1/sandbox", "agent_tools": edge.ToolsPath, "robots": "/robots.txt",
+		"ledger_checkpoint": "/.well-known/vqa-ledger/checkpoint",
+		"sandbox":           "/v1/sandbox", "agent_tools": edge.ToolsPath, "robots": "/robots.txt",
 		"docs": "/docs", "docs_quickstart": "/docs/quickstart", "docs_questions": "/docs/questions", "docs_errors": "/docs/errors",
 		"docs_changelog": "/docs/changelog", "health": "/healthz", "readiness": "/readyz", "metrics": "/metrics",
 	}

@@ -126,8 +126,10 @@ type Options struct {
 	Service   *command.Service
 	Resources Resources
 	Ledger    Ledger
-	Objects   Objects
-	Events    Events
+	// Checkpoints is nil where no transparency log is kept.
+	Checkpoints Checkpoints
+	Objects     Objects
+	Events      Events
 	// Deliveries is nil while nothing is delivered.
 	Deliveries Deliveries
 	// Live runs the streams of this node.

@@ -91,6 +91,18 @@ func (s *Sealer) Newest() Head {
 	return s.head
 }
 
+// NewestCheckpoint returns the newest signed checkpoint that this node has seen, or nil.
+func (s *Sealer) NewestCheckpoint() []byte { return s.Newest().Signed }
+
+// ReadCheckpoint returns the signed checkpoint of a log with a size, or nil when there is none.
+func (s *Sealer) ReadCheckpoint(ctx context.Context, log, size int64) ([]byte, error) {
+	signed, err := s.Anchors.Files.Read(ctx, checkpointName(log, size))
+	if missing(err) {
+		return nil, nil
+	}
+	return signed, err
+}
+
 // Found returns the finding that has stopped sealing, or nil.
 func (s *Sealer) Found() *Finding {
 	s.mu.Lock()

@@ -4313,6 +4313,12 @@ type ServerInterface interface {
 	// GetLedgerKeys Public keys of the ledger checkpoints
 	// (GET /.well-known/vqa-ledger-keys.json)
 	GetLedgerKeys(w http.ResponseWriter, r *http.Request)
+	// GetLedgerCheckpoint Newest checkpoint of the ledger
+	// (GET /.well-known/vqa-ledger/checkpoint)
+	GetLedgerCheckpoint(w http.ResponseWriter, r *http.Request)
+	// GetLedgerCheckpointOfSize A checkpoint of the ledger
+	// (GET /.well-known/vqa-ledger/{log}/checkpoints/{size})
+	GetLedgerCheckpointOfSize(w http.ResponseWriter, r *http.Request, log int64, size int64)
 	// GetClaimPage Page to approve a key
 	// (GET /claim)
 	GetClaimPage(w http.ResponseWriter, r *http.Request, params GetClaimPageParams)
@@ -4568,6 +4574,18 @@ func (_ Unimplemented) GetIndex(w http.ResponseWriter, r *http.Request) {
 // GetLedgerKeys Public keys of the ledger checkpoints
 // (GET /.well-known/vqa-ledger-keys.json)
 func (_ Unimplemented) GetLedgerKeys(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetLedgerCheckpoint Newest checkpoint of the ledger
+// (GET /.well-known/vqa-ledger/checkpoint)
+func (_ Unimplemented) GetLedgerCheckpoint(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetLedgerCheckpointOfSize A checkpoint of the ledger
+// (GET /.well-known/vqa-ledger/{log}/checkpoints/{size})
+func (_ Unimplemented) GetLedgerCheckpointOfSize(w http.ResponseWriter, r *http.Request, log int64, size int64) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -5079,6 +5097,55 @@ func (siw *ServerInterfaceWrapper) GetLedgerKeys(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetLedgerKeys(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetLedgerCheckpoint operation middleware
+func (siw *ServerInterfaceWrapper) GetLedgerCheckpoint(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetLedgerCheckpoint(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetLedgerCheckpointOfSize operation middleware
+func (siw *ServerInterfaceWrapper) GetLedgerCheckpointOfSize(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "log" -------------
+	var log int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "log", chi.URLParam(r, "log"), &log, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "log", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "size" -------------
+	var size int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "size", chi.URLParam(r, "size"), &size, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "size", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetLedgerCheckpointOfSize(w, r, log, size)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -8090,6 +8157,12 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/.well-known/vqa-ledger-keys.json", wrapper.GetLedgerKeys)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/.well-known/vqa-ledger/{log}/checkpoints/{size}", wrapper.GetLedgerCheckpointOfSize)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/.well-known/vqa-ledger/checkpoint", wrapper.GetLedgerCheckpoint)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/claim", wrapper.GetClaimPage)
 	})
 	r.Group(func(r chi.Router) {
@@ -8505,6 +8578,156 @@ func (response GetLedgerKeys500JSONResponse) VisitGetLedgerKeysResponse(w http.R
 type GetLedgerKeys503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response GetLedgerKeys503JSONResponse) VisitGetLedgerKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLedgerCheckpointRequestObject struct {
+}
+
+type GetLedgerCheckpointResponseObject interface {
+	VisitGetLedgerCheckpointResponse(w http.ResponseWriter) error
+}
+
+type GetLedgerCheckpoint200TextResponse string
+
+func (response GetLedgerCheckpoint200TextResponse) VisitGetLedgerCheckpointResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(200)
+
+	_, err := w.Write([]byte(fmt.Sprint(response)))
+	return err
+}
+
+type GetLedgerCheckpoint404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetLedgerCheckpoint404JSONResponse) VisitGetLedgerCheckpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLedgerCheckpoint429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetLedgerCheckpoint429JSONResponse) VisitGetLedgerCheckpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLedgerCheckpoint500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetLedgerCheckpoint500JSONResponse) VisitGetLedgerCheckpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLedgerCheckpointOfSizeRequestObject struct {
+	Log  int64 `json:"log"`
+	Size int64 `json:"size"`
+}
+
+type GetLedgerCheckpointOfSizeResponseObject interface {
+	VisitGetLedgerCheckpointOfSizeResponse(w http.ResponseWriter) error
+}
+
+type GetLedgerCheckpointOfSize200TextResponse string
+
+func (response GetLedgerCheckpointOfSize200TextResponse) VisitGetLedgerCheckpointOfSizeResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(200)
+
+	_, err := w.Write([]byte(fmt.Sprint(response)))
+	return err
+}
+
+type GetLedgerCheckpointOfSize400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetLedgerCheckpointOfSize400JSONResponse) VisitGetLedgerCheckpointOfSizeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLedgerCheckpointOfSize404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetLedgerCheckpointOfSize404JSONResponse) VisitGetLedgerCheckpointOfSizeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLedgerCheckpointOfSize429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetLedgerCheckpointOfSize429JSONResponse) VisitGetLedgerCheckpointOfSizeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLedgerCheckpointOfSize500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetLedgerCheckpointOfSize500JSONResponse) VisitGetLedgerCheckpointOfSizeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLedgerCheckpointOfSize503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetLedgerCheckpointOfSize503JSONResponse) VisitGetLedgerCheckpointOfSizeResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -18480,6 +18703,12 @@ type StrictServerInterface interface {
 	// GetLedgerKeys Public keys of the ledger checkpoints
 	// (GET /.well-known/vqa-ledger-keys.json)
 	GetLedgerKeys(ctx context.Context, request GetLedgerKeysRequestObject) (GetLedgerKeysResponseObject, error)
+	// GetLedgerCheckpoint Newest checkpoint of the ledger
+	// (GET /.well-known/vqa-ledger/checkpoint)
+	GetLedgerCheckpoint(ctx context.Context, request GetLedgerCheckpointRequestObject) (GetLedgerCheckpointResponseObject, error)
+	// GetLedgerCheckpointOfSize A checkpoint of the ledger
+	// (GET /.well-known/vqa-ledger/{log}/checkpoints/{size})
+	GetLedgerCheckpointOfSize(ctx context.Context, request GetLedgerCheckpointOfSizeRequestObject) (GetLedgerCheckpointOfSizeResponseObject, error)
 	// GetClaimPage Page to approve a key
 	// (GET /claim)
 	GetClaimPage(ctx context.Context, request GetClaimPageRequestObject) (GetClaimPageResponseObject, error)
@@ -18802,6 +19031,57 @@ func (sh *strictHandler) GetLedgerKeys(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetLedgerKeysResponseObject); ok {
 		if err := validResponse.VisitGetLedgerKeysResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetLedgerCheckpoint operation middleware
+func (sh *strictHandler) GetLedgerCheckpoint(w http.ResponseWriter, r *http.Request) {
+	var request GetLedgerCheckpointRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetLedgerCheckpoint(ctx, request.(GetLedgerCheckpointRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetLedgerCheckpoint")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetLedgerCheckpointResponseObject); ok {
+		if err := validResponse.VisitGetLedgerCheckpointResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetLedgerCheckpointOfSize operation middleware
+func (sh *strictHandler) GetLedgerCheckpointOfSize(w http.ResponseWriter, r *http.Request, log int64, size int64) {
+	var request GetLedgerCheckpointOfSizeRequestObject
+
+	request.Log = log
+	request.Size = size
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetLedgerCheckpointOfSize(ctx, request.(GetLedgerCheckpointOfSizeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetLedgerCheckpointOfSize")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetLedgerCheckpointOfSizeResponseObject); ok {
+		if err := validResponse.VisitGetLedgerCheckpointOfSizeResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

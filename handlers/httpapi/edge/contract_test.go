@@ -61,7 +61,8 @@ func TestOperationsCarryWhatTheEdgeEnforces(t *testing.T) {
 	require.Equal(t, []string{"parsePrompt", "requestDeviceCode"}, optional)
 	require.Equal(t, []string{
 		"createSandbox", "decideClaim", "getChangelogDocs", "getClaimPage", "getContract", "getCreditPricing", "getDemoThumbnail",
-		"getDemoVideoFile", "getDeviceCode", "getDocs", "getDocsAsset", "getErrorDocs", "getHealth", "getIndex", "getLedgerKeys",
+		"getDemoVideoFile", "getDeviceCode", "getDocs", "getDocsAsset", "getErrorDocs", "getHealth", "getIndex",
+		"getLedgerCheckpoint", "getLedgerCheckpointOfSize", "getLedgerKeys",
 		"getLiveAsset", "getLivePage",
 		"getMetrics", "getQuerySchema", "getQuestionDocs", "getQuickstart", "getReadiness", "getRobots", "getTestFixture",
 		"getTestFixtureVideo", "listChanges", "listDemoVideos", "listErrors", "listModels",

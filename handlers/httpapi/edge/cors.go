@@ -9,7 +9,7 @@ import (
 const (
 	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, Prefer"
 	corsExposedHeaders = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, " +
-		"Idempotency-Replayed, Preference-Applied, Deprecation, Sunset, Link"
+		"Idempotency-Replayed, Preference-Applied, Deprecation, Sunset, Link, VQA-Ledger-Checkpoint"
 	// corsMaxAge is how many seconds a browser may cache a preflight response.
 	corsMaxAge = "600"
 )

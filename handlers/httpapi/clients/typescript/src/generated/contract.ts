@@ -66,6 +66,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/vqa-ledger/checkpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Newest checkpoint of the ledger
+         * @description The newest signed checkpoint of the transparency log over all events, in the form of C2SP tlog-checkpoint. Keep it: a
+         *     later log that does not extend it is forged. A new one is signed within a minute after a change.
+         */
+        get: operations["getLedgerCheckpoint"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/vqa-ledger/{log}/checkpoints/{size}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A checkpoint of the ledger
+         * @description The signed checkpoint of a log with a size. It never changes.
+         */
+        get: operations["getLedgerCheckpointOfSize"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/docs": {
         parameters: {
             query?: never;
@@ -4202,6 +4243,12 @@ export interface components {
          */
         Deprecation: string;
         /**
+         * @description The newest signed checkpoint of the transparency log, in base64. It is absent before the first one. Keep it to prove later
+         *     that the ledger was not rewritten.
+         * @example dnFhLmV4YW1wbGUvbGVkZ2VyCg==
+         */
+        LedgerCheckpoint: string;
+        /**
          * @description A link to the explanation of the deprecation.
          * @example <http://127.0.0.1:8080/docs/changelog#usage-flat-fields>; rel="deprecation"; type="text/html"
          */
@@ -4346,6 +4393,107 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getLedgerCheckpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The signed checkpoint. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    getLedgerCheckpointOfSize: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The number of the log, from 1. It grows when a log begins again after a loss.
+                 * @example 1
+                 */
+                log: number;
+                /**
+                 * @description The number of leaves of the checkpoint.
+                 * @example 1312
+                 */
+                size: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The signed checkpoint. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -5488,6 +5636,7 @@ export interface operations {
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
+                    "VQA-Ledger-Checkpoint": components["headers"]["LedgerCheckpoint"];
                     [name: string]: unknown;
                 };
                 content: {
