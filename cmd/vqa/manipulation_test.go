@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +61,8 @@ func newGenuine(t *testing.T) *genuine {
 		g.seal(a)
 		g.buy(a, g.rich, 20)
 		g.seal(a)
+		_, err = a.sealLog(t.Context())
+		require.NoError(t, err)
 	})
 	g.before = g.copy(t, g.config.DatabaseURL)
 	g.with(t, g.config, func(a *app) {
@@ -66,6 +70,8 @@ func newGenuine(t *testing.T) *genuine {
 			g.buy(a, g.rich, 30)
 			g.buy(a, g.poor, 30)
 		}
+		_, err := a.sealLog(t.Context())
+		require.NoError(t, err)
 	})
 	f := g.forge(t, g.config.DatabaseURL)
 	g.chains = map[string]map[int64]string{}
@@ -245,6 +251,8 @@ type outcome struct {
 	signed []string
 	// refused is the error of a purchase on the rich account.
 	refused error
+	// finding is what stops the sealer of the transparency log, where only that can name it.
+	finding error
 }
 
 // named reports whether verification named the manipulation.
@@ -291,6 +299,26 @@ func (g *genuine) judge(t *testing.T, of string) (o outcome) {
 	require.NoError(t, a.Close())
 	o.signed = g.falselySigned(t, of)
 	return o
+}
+
+// examine lets the sealer of the transparency log work on a manipulated database, with a copy of the
+// checkpoints outside it. It returns the finding that stops sealing, or nil.
+func (g *genuine) examine(t *testing.T, of string) error {
+	t.Helper()
+	c := g.config
+	c.DatabaseURL, c.DataDir = of, filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.CopyFS(c.DataDir, os.DirFS(g.config.DataDir)))
+	var found error
+	g.with(t, c, func(a *app) {
+		sealer, end, err := a.newLogSealer(t.Context())
+		require.NoError(t, err)
+		sealer.Log = slog.New(slog.DiscardHandler)
+		if found = sealer.FullAudit(t.Context()); found == nil {
+			_, found = sealer.Pass(t.Context())
+		}
+		require.NoError(t, end())
+	})
+	return found
 }
 
 // falselySigned returns the ledgers whose newest checkpoint of this service covers a history that it never
