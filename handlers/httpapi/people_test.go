@@ -298,6 +298,11 @@ func TestSecureCookies(t *testing.T) {
 	says(t, page, "Enter the code")
 	// A sister host can set a cookie without the prefix.
 	says(t, w.do(http.MethodGet, "/claim", "", "Cookie", "vqa_session="+secret), "You are not signed in")
+	v := w.visitor()
+	v.setCookie("__Host-vqa_session", secret)
+	token := v.post("/session/token", nil).at("token").(string)
+	says(t, w.do(http.MethodGet, "/claim", "", "Authorization", "Bearer "+token), "Enter the code")
+	says(t, w.do(http.MethodGet, "/claim", "", "Cookie", "vqa_session="+token), "You are not signed in")
 }
 
 func TestPagesOfPeopleAreClosedToOthers(t *testing.T) {

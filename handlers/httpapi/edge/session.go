@@ -152,8 +152,9 @@ func (e *Edge) signIn(ctx context.Context, raw, requestID string) (session, erro
 }
 
 // SignIn authenticates the visitor of a page by the Authorization header or the session
-// cookie: the secret of a session of this service, or a token of the configured issuer. Only pages may use it: they have their own protection against cross-site
-// requests. It also sets Caller, for the access log. Errors: those of signIn, and
+// cookie: the secret of a session of this service, or a token of the configured issuer. Only
+// pages may use it: they have their own protection against cross-site requests. It also sets
+// Caller, for the access log. Errors: those of signIn, and
 // invalid_api_key for a request without a session.
 func (x *Exchange) SignIn() (command.Caller, error) {
 	raw, given, err := bearer(x.Request.Header)
@@ -173,6 +174,10 @@ func (x *Exchange) SignIn() (command.Caller, error) {
 			return command.Caller{}, fault.New(fault.InvalidAPIKey, "The request has no session. Sign in first.")
 		}
 		raw = cookie.Value
+		if x.edge.Tokens != nil && x.edge.Tokens.issued(raw) {
+			// This cookie has no prefix, so a sister host could plant a token of its own account.
+			return command.Caller{}, fault.New(fault.InvalidAPIKey, "A token of this service is not a cookie. Sign in first.")
+		}
 		person, err = x.edge.signIn(x.Request.Context(), raw, x.RequestID)
 	}
 	if err != nil {
