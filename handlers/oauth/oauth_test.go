@@ -65,6 +65,15 @@ func TestRedirectAddresses(t *testing.T) {
 		"https://claude.ai/\n": InvalidRedirectURI, "javascript:alert(1)": InvalidRedirectURI, "JavaScript:alert(1)": InvalidRedirectURI,
 		"data:text/html,x": InvalidRedirectURI, "file:///etc/passwd": InvalidRedirectURI, "https://clаude.ai/": InvalidRedirectURI, // a Cyrillic letter
 		"https://claude.ai/" + strings.Repeat("x", 2048): InvalidRedirectURI,
+		"https://xn--e1afmkfd.example:8443/":             "", "https://[2001:db8::1]:8443/": "", "https://mcp_client.example/": "", "vscode://publisher.extension/cb": "",
+		// The first has an escaped Cyrillic letter, the second an escape that reverses the text.
+		"https://%D0%B0pple.com/": InvalidRedirectURI, "https://claude.ai%E2%80%AEmoc.evil/": InvalidRedirectURI, "https://claude.ai,evil.example/": InvalidRedirectURI,
+		"https://claude.ai'.evil.example/": InvalidRedirectURI, "https://claude.ai<b>/": InvalidRedirectURI, "https://[::1%25eth0]/": InvalidRedirectURI,
+		"https://claude.ai:/": InvalidRedirectURI, "https://.claude.ai/": InvalidRedirectURI, "https://claude..ai/": InvalidRedirectURI,
+		// A browser or the system opens these, and the page would show a program on the person's machine.
+		"microsoft-edge:https://evil.example/": InvalidRedirectURI, "Googlechromes://evil.example/": InvalidRedirectURI, "x-safari-https://evil.example/": InvalidRedirectURI,
+		"other:https://evil.example/": InvalidRedirectURI, "other:///https://evil.example/": InvalidRedirectURI, "ms-msdt:/id": InvalidRedirectURI,
+		"search-ms:query=x": InvalidRedirectURI, "shell:startup": InvalidRedirectURI,
 	} {
 		is(t, CheckRedirect(address), code)
 	}
@@ -171,7 +180,8 @@ func TestMetadataDocuments(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"https://claude.ai", "https://claude.ai/", "https://user@claude.ai/x", "https://claude.ai/x#y", "https://claude.ai/a/../b", "https://claude.ai/./b",
-		"https://claude.ai//b", `https://claude.ai\x`, "https:///x", "client_1", "", "https://claude.ai/x y",
+		"https://claude.ai//b", `https://claude.ai\x`, "https:///x", "client_1", "", "https://claude.ai/x y", "https://%D0%B0pple.com/x", "https://claude.ai%E2%80%AEmoc.evil/x", "https://claude.ai<b>/x",
+		"https://claude.ai:/x",
 	} {
 		is(t, CheckDocumentAddress(bad), InvalidClientMetadata)
 	}

@@ -11,15 +11,21 @@ import (
 const maxRedirect = 2048
 
 // forbidden are schemes that run a script, read a file or show content without a host. A browser resolves
-// some of them itself, so no program of the client gets the code.
+// some of them itself, so no program of the client gets the code. Others make a browser open a web address,
+// which the consent page would show as a program on the person's machine.
 var forbidden = []string{
 	"javascript", "vbscript", "data", "blob", "file", "filesystem", "about", "view-source", "jar", "ws", "wss", "ftp", "mailto", "tel", "sms", "intent",
-	"chrome", "edge", "resource", "ms-its", "mhtml",
+	"chrome", "edge", "resource", "mhtml", "microsoft-edge", "googlechrome", "googlechromes", "firefox", "firefox-focus", "brave",
+	"chrome-extension", "moz-extension", "safari-web-extension", "android-app", "search", "shell", "smb", "ldap", "ssh", "telnet",
 }
+
+// forbiddenPrefixes start the schemes of system programs that take commands, such as ms-msdt and search-ms, and of
+// Safari for web addresses, such as x-safari-https.
+var forbiddenPrefixes = []string{"ms-", "search-", "x-safari-", "x-web-"}
 
 // CheckRedirect checks a redirect address at registration:
 //
-//   - https with a host,
+//   - https with a host of ASCII letters, so that the consent page shows what the browser opens,
 //   - http with a loopback address or localhost, for native programs,
 //   - another scheme, which a native program has claimed, such as cursor.
 //
@@ -35,17 +41,44 @@ func CheckRedirect(address string) error {
 	case u.User != nil:
 		return refuse(InvalidRedirectURI, "A redirect address must not have a user.")
 	case u.Scheme == "https":
-		if u.Hostname() == "" || u.Opaque != "" {
-			return refuse(InvalidRedirectURI, "An https redirect address must have a host.")
+		if u.Opaque != "" || !plainHost(u.Host) {
+			return refuse(InvalidRedirectURI, "An https redirect address must have a host of letters, digits, dots and hyphens. Write an international name in its xn-- form.")
 		}
 	case u.Scheme == "http":
 		if u.Opaque != "" || !loopback(u.Hostname()) {
 			return refuse(InvalidRedirectURI, "An http redirect address must have the host localhost, 127.0.0.1 or [::1]. Use https for other hosts.")
 		}
-	case slices.Contains(forbidden, u.Scheme):
+	case commandScheme(u):
 		return refuse(InvalidRedirectURI, "Redirect addresses with this scheme are not allowed.")
 	}
 	return nil
+}
+
+// commandScheme reports whether a scheme that is not http or https is one that no program should get a code by: a
+// forbidden one, or one that wraps a web address.
+func commandScheme(u *url.URL) bool {
+	wraps := func(part string) bool {
+		return strings.HasPrefix(strings.ToLower(strings.TrimLeft(part, "/")), "http") && strings.Contains(part, ":")
+	}
+	return slices.Contains(forbidden, u.Scheme) || wraps(u.Opaque) || wraps(u.Path) ||
+		slices.ContainsFunc(forbiddenPrefixes, func(p string) bool { return strings.HasPrefix(u.Scheme, p) })
+}
+
+// plainHost reports whether the host of a web address, with or without a port, looks the same to a person and to
+// a browser: a name of ASCII letters, digits, hyphens, underscores and single dots, or an IP address. url.Parse
+// decodes percent escapes in a host, so an escaped name could imitate another name or reverse the text.
+func plainHost(hostPort string) bool {
+	host, bracketed := strings.CutPrefix(hostPort, "[")
+	if bracketed {
+		inner, _, closed := strings.Cut(host, "]")
+		a, err := netip.ParseAddr(inner)
+		return closed && err == nil && a.Zone() == ""
+	}
+	host, port, named := strings.Cut(host, ":")
+	odd := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_'
+	}
+	return host != "" && (!named || port != "") && !strings.ContainsFunc(host, odd) && host[0] != '.' && !strings.Contains(host, "..")
 }
 
 // parse parses an address that has a scheme and only visible ASCII characters. A backslash is refused:
