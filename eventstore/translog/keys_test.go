@@ -173,3 +173,10 @@ func TestKeys(t *testing.T) {
 	_, err = translog.ReadKeys([][]byte{a.signed[0], changed})
 	require.Error(t, err, "a statement was altered")
 }
+
+func TestAddCheckpointRequest(t *testing.T) {
+	t.Parallel()
+	signed := []byte("o\n5\nroot\n\n— o signature\n")
+	require.Equal(t, "old 3\n"+translog.Hash{1}.String()+"\n\n"+string(signed), string(translog.AddCheckpointRequest(3, []translog.Hash{{1}}, signed)))
+	require.Equal(t, "old 0\n\n"+string(signed), string(translog.AddCheckpointRequest(0, nil, signed)))
+}
