@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLedgerKeysOnTheCommandLine rotates, revokes and restarts like an operator.
+func TestLedgerKeysOnTheCommandLine(t *testing.T) {
+	b := newToolbench(t)
+	type checkpoint struct {
+		KeyID  string `json:"key_id"`
+		Origin string `json:"origin"`
+		Size   int64  `json:"size"`
+	}
+	var first, second, third checkpoint
+	b.json(&first, "ledger", "checkpoint", "--json")
+	require.Positive(t, first.Size)
+	var statements []shownStatement
+	b.json(&statements, "ledger", "keys", "list", "--json")
+	require.Len(t, statements, 1)
+	require.Equal(t, []string{"pin", first.KeyID}, []string{statements[0].Action, statements[0].KeyID})
+	before, err := os.ReadFile(filepath.Join(b.config.DataDir, ledgerKeyFile))
+	require.NoError(t, err)
+
+	_, _, err = b.run("ledger", "keys", "rotate")
+	require.Error(t, err, "a reason is required")
+	b.json(&statements, "ledger", "keys", "rotate", "--reason", "yearly", "--json")
+	require.Equal(t, "rotate", statements[0].Action)
+	kept, err := os.ReadFile(filepath.Join(b.config.DataDir, ledgerKeyFile+"."+first.KeyID))
+	require.NoError(t, err)
+	require.Equal(t, before, kept, "the old key stays")
+	b.text("credits", "purchase", b.key.AccountID, "5", "--reason", "test", "--idempotency-key", "k1")
+	b.json(&second, "ledger", "checkpoint", "--json")
+	require.NotEqual(t, first.KeyID, second.KeyID)
+	require.Greater(t, second.Size, first.Size)
+
+	b.json(&statements, "ledger", "keys", "list", "--json")
+	b.text("ledger", "keys", "revoke", "--key", statements[0].PublicKey, "--beyond", "1", "--reason", "leaked")
+	b.text("ledger", "restart", "--reason", "a restored data folder")
+	b.json(&third, "ledger", "checkpoint", "--json")
+	require.Equal(t, first.Origin+"/2", third.Origin)
+}
