@@ -28,8 +28,9 @@ const (
 const (
 	// maxAccess is the most access tokens of a grant that work at a time.
 	maxAccess = 32
-	// maxRefresh is the most refresh tokens of a grant that work at a time.
-	maxRefresh = 16
+	// maxRefresh is the most refresh tokens of a grant that work at a time. A token that is dropped revokes the
+	// grant at its next use, so the number is larger than that of the parallel sessions of a program.
+	maxRefresh = 64
 	// MaxLimitSeconds is the largest spending limit, about 31 years of video.
 	MaxLimitSeconds = 1_000_000_000
 )

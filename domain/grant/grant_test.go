@@ -2,6 +2,7 @@ package grant_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -182,6 +183,38 @@ func TestAccessTokens(t *testing.T) {
 	} {
 		require.True(t, fault.Has(tt.state.Check(tt.hash, tt.resource, tt.at), tt.code), name)
 	}
+}
+
+// TestParallelSessions: 30 sessions of a program exchange the token that they share, and an hour later each its own,
+// the newest first.
+func TestParallelSessions(t *testing.T) {
+	t.Parallel()
+	const sessions = 30
+	s := aggregate.Fold(approved, redeemed)
+	exchange := func(used, issued string, now time.Time) {
+		c := refresh("client_1", used)
+		c.Tokens = grant.Tokens{Access: "access " + issued, Refresh: issued}
+		decided, err := grant.Decide(s, c, now)
+		require.NoError(t, err)
+		require.Equal(t, "grant.refreshed", decided[0].EventType(), "%s revoked the grant", used)
+		s = grant.Evolve(s, decided[0])
+	}
+	for i := range sessions {
+		exchange("refresh", fmt.Sprint("own ", i), scenario.Now)
+	}
+	for i := range sessions {
+		i = sessions - 1 - i
+		exchange(fmt.Sprint("own ", i), fmt.Sprint("next ", i), scenario.Now.Add(time.Hour))
+	}
+	// One session that exchanges its token again and again drops no token of another.
+	used := "next 0"
+	for i := range 200 {
+		issued := fmt.Sprint("flood ", i)
+		exchange(used, issued, scenario.Now.Add(2*time.Hour))
+		used = issued
+	}
+	exchange("next 1", "last", scenario.Now.Add(2*time.Hour))
+	require.LessOrEqual(t, len(s.Refresh), 64)
 }
 
 func TestSecretsNameTheirGrant(t *testing.T) {

@@ -156,7 +156,13 @@ func (s State) rotate(e Refreshed) State {
 			refresh = append(refresh, t)
 		}
 	}
-	s.Refresh = newest(append(refresh, RefreshToken{Token: e.Refresh}), maxRefresh)
+	refresh = append(refresh, RefreshToken{Token: e.Refresh})
+	for len(refresh) > maxRefresh {
+		// A session still holds each token that was not exchanged.
+		exchanged := slices.IndexFunc(refresh, func(t RefreshToken) bool { return !t.RotatedAt.IsZero() })
+		refresh = slices.Delete(refresh, max(0, exchanged), max(0, exchanged)+1)
+	}
+	s.Refresh = refresh
 	return s
 }
 
