@@ -22,6 +22,9 @@ import (
 //go:embed verify.py
 var verifier []byte
 
+//go:embed statement.py
+var statementMaker []byte
+
 // bundleFormat is the name and version of the bundle format.
 const bundleFormat = "vqa-ledger-bundle-2"
 
@@ -82,6 +85,7 @@ func WriteBundle(ctx context.Context, into Target, from *book.Snapshot, c *codec
 		{"statement.html", func() error { return b.statement(ctx, from, true) }},
 		{"README.txt", func() error { return b.readme() }},
 		{"verify.py", func() error { _, err := b.out.Write(verifier); return err }},
+		{"statement.py", func() error { _, err := b.out.Write(statementMaker); return err }},
 	} {
 		if err := b.file(part.name, part.write); err != nil {
 			return b.manifest, fmt.Errorf("%s: %w", part.name, err)
