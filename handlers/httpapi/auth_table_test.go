@@ -283,6 +283,8 @@ func (w *table) request(op described, h *holder) (path, contentType, body, video
 		body = `{"scopes": ["analyses:read"]}`
 	case "decideClaim":
 		contentType, body = "application/x-www-form-urlencoded", "code=BCDF-GHJK&decision=approve&token=x"
+	case "getCreditProof":
+		id = "txn_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
 	case "getEvent":
 		id = "evt_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
 	}

@@ -66,7 +66,7 @@ func (s *server) GetCredits(ctx context.Context, r api.GetCreditsRequestObject) 
 		return nil, err
 	}
 	s.addCheckpoint(ctx)
-	return api.GetCredits200JSONResponse(renderCredits(balance, transactions, more)), nil
+	return api.GetCredits200JSONResponse(s.renderCredits(balance, transactions, more)), nil
 }
 
 // GetLedgerKeys answers GET /.well-known/vqa-ledger-keys.json.

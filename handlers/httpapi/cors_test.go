@@ -21,7 +21,7 @@ const (
 var closedToBrowsers = map[string]bool{
 	"getRobots": true, "getDocs": true, "getErrorDocs": true, "getQuestionDocs": true,
 	"getChangelogDocs": true, "getQuickstart": true, "getDocsAsset": true, "getLivePage": true, "getLiveAsset": true, "getHealth": true, "getReadiness": true, "getMetrics": true,
-	"getUsage": true, "getCredits": true, "createSandbox": true, "upgradeKey": true, "requestDeviceCode": true, "getDeviceCode": true,
+	"getUsage": true, "getCredits": true, "getCreditProof": true, "createSandbox": true, "upgradeKey": true, "requestDeviceCode": true, "getDeviceCode": true,
 	"getClaimPage": true, "decideClaim": true, "listApiKeys": true, "createApiKey": true, "getApiKey": true, "revokeApiKey": true,
 	"rotateApiKey": true, "createClientToken": true, "parsePrompt": true,
 	"listWebhookEndpoints": true, "createWebhookEndpoint": true, "getWebhookEndpoint": true, "updateWebhookEndpoint": true,

@@ -66,6 +66,14 @@ type Ledger interface {
 	Balance(ctx context.Context, accountID string) (credit.State, error)
 	// Transactions lists newest first. An empty kind matches all.
 	Transactions(ctx context.Context, accountID string, kind credit.Kind, p projections.Page) ([]ledger.Transaction, bool, error)
+	// Transaction finds a transaction of the account. Error: resource_not_found.
+	Transaction(ctx context.Context, accountID, id string) (ledger.Transaction, error)
+}
+
+// Proofs proves that the transparency log has the entries of the ledger.
+type Proofs interface {
+	// Entry returns the proof of an entry, by its version. Error: prove.ErrPending.
+	Entry(ctx context.Context, accountID string, version int64) ([]byte, error)
 }
 
 // Objects signs the URLs that videos and analyses carry.
@@ -128,8 +136,10 @@ type Options struct {
 	Ledger    Ledger
 	// Checkpoints is nil where no transparency log is kept.
 	Checkpoints Checkpoints
-	Objects     Objects
-	Events      Events
+	// Proofs is nil where no transparency log is kept. Each proof is pending then.
+	Proofs  Proofs
+	Objects Objects
+	Events  Events
 	// Deliveries is nil while nothing is delivered.
 	Deliveries Deliveries
 	// Live runs the streams of this node.

@@ -176,7 +176,7 @@ func (s *server) cost(seconds *int64) *json.Number {
 func number(d decimal.Decimal) json.Number { return json.Number(d.String()) }
 
 // renderCredits renders the balance with one page of its transactions.
-func renderCredits(b credit.State, transactions []ledger.Transaction, more bool) api.Credits {
+func (s *server) renderCredits(b credit.State, transactions []ledger.Transaction, more bool) api.Credits {
 	out := api.Credits{
 		Object: api.CreditsObjectCredits, BalanceSeconds: b.PostedSeconds, HeldSeconds: b.HeldSeconds,
 		AvailableSeconds: b.AvailableSeconds(), UsedSeconds: &b.UsedSeconds, Holds: renderHolds(b.Holds),
@@ -189,6 +189,7 @@ func renderCredits(b credit.State, transactions []ledger.Transaction, more bool)
 		out.Transactions[i] = api.Transaction{
 			Id: t.ID, Kind: api.TransactionKind(t.Kind), SecondsDelta: t.SecondsDelta, BalanceAfterSeconds: t.BalanceAfter,
 			SourceType: (*string)(t.SourceType), SourceId: t.SourceID, CreatedAt: stamp(t.CreatedAt),
+			ProofUrl: s.url("/v1/credits/" + t.ID + "/proof"),
 		}
 		out.Transactions[i].Refunds = t.Refunds
 		if t.DiscountPct > 0 {

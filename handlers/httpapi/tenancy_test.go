@@ -21,7 +21,7 @@ type takesID struct{ method, path, kind, body, contentType string }
 // fail for an operation whose kind they do not know.
 func operationsTakingIDs(t *testing.T) []takesID {
 	t.Helper()
-	kinds := map[string]string{"videos": "video", "analyses": "an", "api-keys": "key", "events": "evt", "webhook_endpoints": "we", "streams": "st"}
+	kinds := map[string]string{"videos": "video", "analyses": "an", "api-keys": "key", "events": "evt", "webhook_endpoints": "we", "streams": "st", "credits": "txn"}
 	var all []takesID
 	for _, o := range operations(t) {
 		_, rest, private := strings.Cut(o.path, "/v1/")
@@ -67,8 +67,9 @@ func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
 	require.NotEmpty(t, events)
 	own := map[string]string{
 		"video": videoID, "an": analysisID, "key": owner.key.KeyID, "evt": events[0].(map[string]any)["id"].(string),
-		"we": owner.endpoint(`{}`).at("id").(string),
-		"st": owner.do(http.MethodPost, "/v1/streams", watch).at("id").(string),
+		"we":  owner.endpoint(`{}`).at("id").(string),
+		"st":  owner.do(http.MethodPost, "/v1/streams", watch).at("id").(string),
+		"txn": owner.do(http.MethodGet, "/v1/credits", "").at("transactions").([]any)[0].(map[string]any)["id"].(string),
 	}
 	for _, op := range operationsTakingIDs(t) {
 		unknown := id.NewSource(time.Now, strings.NewReader(strings.Repeat("x", 64))).New(id.Prefix(op.kind))

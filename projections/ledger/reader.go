@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"vqa/domain/credit"
+	"vqa/domain/fault"
 	"vqa/projections"
 )
 
@@ -41,4 +42,18 @@ func (r *Reader) Transactions(ctx context.Context, accountID string, kind credit
 		q = q.Where("kind = ?", string(kind))
 	}
 	return projections.Rows[Transaction](ctx, r.pool, q, p)
+}
+
+// Transaction returns a transaction of an account. Error: resource_not_found.
+func (r *Reader) Transaction(ctx context.Context, accountID, id string) (Transaction, error) {
+	var doc []byte
+	err := r.pool.QueryRow(ctx, "select doc from credit_transactions where id = $1 and account_id = $2", id, accountID).Scan(&doc)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Transaction{}, fault.NotFound("id", id)
+	}
+	if err != nil {
+		return Transaction{}, err
+	}
+	var t Transaction
+	return t, json.Unmarshal(doc, &t)
 }

@@ -926,6 +926,36 @@ func (e ParsedPromptParseMode) Valid() bool {
 	}
 }
 
+// Defines values for PendingCreditProofObject.
+const (
+	CreditProof PendingCreditProofObject = "credit_proof"
+)
+
+// Valid indicates whether the value is a known member of the PendingCreditProofObject enum.
+func (e PendingCreditProofObject) Valid() bool {
+	switch e {
+	case CreditProof:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PendingCreditProofStatus.
+const (
+	PendingCreditProofStatusPending PendingCreditProofStatus = "pending"
+)
+
+// Valid indicates whether the value is a known member of the PendingCreditProofStatus enum.
+func (e PendingCreditProofStatus) Valid() bool {
+	switch e {
+	case PendingCreditProofStatusPending:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PreflightRequestTransport.
 const (
 	PreflightRequestTransportAny         PreflightRequestTransport = "any"
@@ -2720,6 +2750,18 @@ type ParsedPrompt struct {
 // ParsedPromptParseMode defines model for ParsedPrompt.ParseMode.
 type ParsedPromptParseMode string
 
+// PendingCreditProof defines model for PendingCreditProof.
+type PendingCreditProof struct {
+	Object PendingCreditProofObject `json:"object"`
+	Status PendingCreditProofStatus `json:"status"`
+}
+
+// PendingCreditProofObject defines model for PendingCreditProof.Object.
+type PendingCreditProofObject string
+
+// PendingCreditProofStatus defines model for PendingCreditProof.Status.
+type PendingCreditProofStatus string
+
 // PreflightReport defines model for PreflightReport.
 type PreflightReport struct {
 	// ConnectMs The time from the offer to the connection in milliseconds.
@@ -3180,6 +3222,9 @@ type Transaction struct {
 	// DiscountPct Only for a debit with a discount.
 	DiscountPct *int            `json:"discount_pct,omitempty"`
 	Kind        TransactionKind `json:"kind"`
+
+	// ProofUrl `GET /v1/credits/{id}/proof`, the proof that the transaction is in the transparency log.
+	ProofUrl string `json:"proof_url"`
 
 	// Refunds The refunded transaction. Only for an adjustment that refunds a debit, fully or in part.
 	Refunds *string `json:"refunds,omitempty"`
@@ -4409,6 +4454,9 @@ type ServerInterface interface {
 	// GetCredits Balance and transactions
 	// (GET /v1/credits)
 	GetCredits(w http.ResponseWriter, r *http.Request, params GetCreditsParams)
+	// GetCreditProof Proof that a transaction is in the transparency log
+	// (GET /v1/credits/{id}/proof)
+	GetCreditProof(w http.ResponseWriter, r *http.Request, id string)
 	// ListDemoVideos Demo videos with computed answers
 	// (GET /v1/demo-videos)
 	ListDemoVideos(w http.ResponseWriter, r *http.Request)
@@ -4766,6 +4814,12 @@ func (_ Unimplemented) GetCreditPricing(w http.ResponseWriter, r *http.Request) 
 // GetCredits Balance and transactions
 // (GET /v1/credits)
 func (_ Unimplemented) GetCredits(w http.ResponseWriter, r *http.Request, params GetCreditsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetCreditProof Proof that a transaction is in the transparency log
+// (GET /v1/credits/{id}/proof)
+func (_ Unimplemented) GetCreditProof(w http.ResponseWriter, r *http.Request, id string) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -6176,6 +6230,32 @@ func (siw *ServerInterfaceWrapper) GetCredits(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetCredits(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetCreditProof operation middleware
+func (siw *ServerInterfaceWrapper) GetCreditProof(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetCreditProof(w, r, id)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -8251,6 +8331,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/credits", wrapper.GetCredits)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/credits/{id}/proof", wrapper.GetCreditProof)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/demo-videos", wrapper.ListDemoVideos)
@@ -11986,6 +12069,137 @@ func (response GetCredits502JSONResponse) VisitGetCreditsResponse(w http.Respons
 type GetCredits503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response GetCredits503JSONResponse) VisitGetCreditsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCreditProofRequestObject struct {
+	Id string `json:"id"`
+}
+
+type GetCreditProofResponseObject interface {
+	VisitGetCreditProofResponse(w http.ResponseWriter) error
+}
+
+type GetCreditProof200TextResponse string
+
+func (response GetCreditProof200TextResponse) VisitGetCreditProofResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(200)
+
+	_, err := w.Write([]byte(fmt.Sprint(response)))
+	return err
+}
+
+type GetCreditProof202JSONResponse PendingCreditProof
+
+func (response GetCreditProof202JSONResponse) VisitGetCreditProofResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCreditProof401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response GetCreditProof401JSONResponse) VisitGetCreditProofResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCreditProof403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response GetCreditProof403JSONResponse) VisitGetCreditProofResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCreditProof404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetCreditProof404JSONResponse) VisitGetCreditProofResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCreditProof429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetCreditProof429JSONResponse) VisitGetCreditProofResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCreditProof500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetCreditProof500JSONResponse) VisitGetCreditProofResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCreditProof502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response GetCreditProof502JSONResponse) VisitGetCreditProofResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCreditProof503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetCreditProof503JSONResponse) VisitGetCreditProofResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -18799,6 +19013,9 @@ type StrictServerInterface interface {
 	// GetCredits Balance and transactions
 	// (GET /v1/credits)
 	GetCredits(ctx context.Context, request GetCreditsRequestObject) (GetCreditsResponseObject, error)
+	// GetCreditProof Proof that a transaction is in the transparency log
+	// (GET /v1/credits/{id}/proof)
+	GetCreditProof(ctx context.Context, request GetCreditProofRequestObject) (GetCreditProofResponseObject, error)
 	// ListDemoVideos Demo videos with computed answers
 	// (GET /v1/demo-videos)
 	ListDemoVideos(ctx context.Context, request ListDemoVideosRequestObject) (ListDemoVideosResponseObject, error)
@@ -19890,6 +20107,32 @@ func (sh *strictHandler) GetCredits(w http.ResponseWriter, r *http.Request, para
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetCreditsResponseObject); ok {
 		if err := validResponse.VisitGetCreditsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetCreditProof operation middleware
+func (sh *strictHandler) GetCreditProof(w http.ResponseWriter, r *http.Request, id string) {
+	var request GetCreditProofRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCreditProof(ctx, request.(GetCreditProofRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCreditProof")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetCreditProofResponseObject); ok {
+		if err := validResponse.VisitGetCreditProofResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

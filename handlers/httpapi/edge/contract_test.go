@@ -75,7 +75,7 @@ func TestOperationsCarryWhatTheEdgeEnforces(t *testing.T) {
 		"listStreams": "streams:read", "createStream": "streams:create", "getStream": "streams:read", "endStream": "streams:create",
 		"getStreamRecording": "streams:read", "deleteStreamRecording": "streams:create", "preflightStream": "streams:create", "signalStream": "streams:signal", "streamResults": "streams:signal",
 		"createWHIPSession": "streams:signal", "updateWHIPSession": "streams:signal", "deleteWHIPSession": "streams:signal",
-		"getCredits": "usage:read", "getUsage": "usage:read",
+		"getCredits": "usage:read", "getCreditProof": "usage:read", "getUsage": "usage:read",
 		"listEvents": "webhooks:read", "getEvent": "webhooks:read", "streamEvents": "webhooks:read",
 		"listWebhookEndpoints": "webhooks:read", "createWebhookEndpoint": "webhooks:write", "getWebhookEndpoint": "webhooks:read", "listWebhookDeliveries": "webhooks:read", "getWebhookDelivery": "webhooks:read",
 		"listWebhookAttempts": "webhooks:read", "redeliverWebhookDelivery": "webhooks:write", "redeliverWebhookDeliveries": "webhooks:write",

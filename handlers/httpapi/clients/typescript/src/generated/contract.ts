@@ -581,6 +581,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/credits/{id}/proof": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a transaction. A malformed id reads as unknown.
+                 * @example txn_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1F
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Proof that a transaction is in the transparency log
+         * @description The inclusion proof of the transaction's ledger entry, in the form of [C2SP tlog-proof](https://c2sp.org/tlog-proof):
+         *     the record of the leaf, its index, the hashes of its path, and the signed checkpoint. Keep it: nobody can remove or
+         *     change the entry afterwards without a contradiction to it. 202 with `Retry-After` until the next checkpoint, at
+         *     most about one minute after the transaction.
+         */
+        get: operations["getCreditProof"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/usage": {
         parameters: {
             query?: never;
@@ -3187,6 +3216,17 @@ export interface components {
             refunds?: string;
             /** Format: date-time */
             created_at: string;
+            /**
+             * Format: uri
+             * @description `GET /v1/credits/{id}/proof`, the proof that the transaction is in the transparency log.
+             */
+            proof_url: string;
+        };
+        PendingCreditProof: {
+            /** @enum {string} */
+            object: "credit_proof";
+            /** @enum {string} */
+            status: "pending";
         };
         Hold: {
             id: string;
@@ -5644,6 +5684,91 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCreditProof: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a transaction. A malformed id reads as unknown.
+                 * @example txn_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1F
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The proof, a `.tlog-proof` file. */
+            200: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description No checkpoint covers the transaction yet. */
+            202: {
+                headers: {
+                    /**
+                     * @description The id of this request in the logs of the service.
+                     * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                     */
+                    "X-Request-Id"?: string;
+                    /**
+                     * @description The number of requests of this kind that are allowed per minute.
+                     * @example 600
+                     */
+                    "X-RateLimit-Limit"?: number;
+                    /**
+                     * @description The number of requests that are left.
+                     * @example 598
+                     */
+                    "X-RateLimit-Remaining"?: number;
+                    /**
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @example 1795219260
+                     */
+                    "X-RateLimit-Reset"?: number;
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PendingCreditProof"];
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
