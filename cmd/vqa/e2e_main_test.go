@@ -86,10 +86,11 @@ var binary = sync.OnceValues(func() (string, error) {
 // service is the program with its own data folder. It can be started several times.
 type service struct {
 	binary, dir, addr string
-	env               []string
-	cmd               *exec.Cmd
-	exited            chan struct{}
-	said              *journal
+	// flags are those of vqa serve.
+	env, flags []string
+	cmd        *exec.Cmd
+	exited     chan struct{}
+	said       *journal
 }
 
 // newService prepares a service. settings are additional variables, NAME=value.
@@ -126,7 +127,7 @@ func newService(settings ...string) (*service, error) {
 
 // launch starts the process.
 func (s *service) launch() error {
-	s.cmd = exec.Command(s.binary, "serve")
+	s.cmd = exec.Command(s.binary, append([]string{"serve"}, s.flags...)...)
 	s.cmd.Env = s.env
 	s.cmd.Stderr = s.said
 	if err := s.cmd.Start(); err != nil {

@@ -43,6 +43,7 @@ var runs = []struct{ document, has, test string }{
 	{"docs/operations.md", "$ bin/vqa doctor\n", "TestReadmeTour"},
 	{"docs/operations.md", "$ bin/vqa keys list\n", "TestReadmeTour"},
 	{"docs/operations.md", "$ bin/vqa projections verify --all\n", "TestReadmeTour"},
+	{"docs/operations.md", "$ bin/vqa signin\n", "TestReadmeTour"},
 	{"docs/contributing.md", "$ make\n", "TestContributingShowsTheTargets"},
 	{"docs/quickstart.md", "$ ffmpeg", "TestNewUser"},
 	{"docs/quickstart.md", "SANDBOX=$(curl", "TestNewUser"},
@@ -328,7 +329,9 @@ func TestReadmeTour(t *testing.T) {
 	t.Parallel()
 	needPrograms(t, "bash", "curl", "jq", "ffmpeg", "python3")
 	folder := checkout(t)
-	s := ownService(t, "VQA_DATA_DIR="+filepath.Join(folder, ".vqa"))
+	s := ownServiceLater(t, "VQA_DATA_DIR="+filepath.Join(folder, ".vqa"))
+	s.flags = []string{"--signin"} // as make run
+	require.NoError(t, s.start())
 	var tour []listing
 	for _, document := range []string{"README.md", "docs/quickstart.md", "docs/operations.md"} {
 		tour = append(tour, listingsFor(t, document, "TestReadmeTour")...)
