@@ -215,9 +215,18 @@ var attacks = []attack{
 			http.Redirect(rw, r, "https://127.0.0.1/x", http.StatusFound)
 		})
 		refusedPage(t, a.ask(ada))
-		w.publisher.says(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write(make([]byte, 1<<20)) })
+		w.publisher.says(func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "application/json")
+			_, _ = rw.Write(make([]byte, 1<<20))
+		})
+		refusedPage(t, a.ask(ada))
+		w.publisher.says(func(rw http.ResponseWriter, r *http.Request) { // a file that a user of the host uploaded
+			rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = fmt.Fprintf(rw, `{"client_id": "%s/agent.json", "client_name": "Claude", "redirect_uris": ["http://127.0.0.1/callback"]}`, w.publisher.URL)
+		})
 		refusedPage(t, a.ask(ada))
 		w.publisher.says(func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "application/json; charset=utf-8")
 			_, _ = rw.Write([]byte(`{"client_id": "https://claude.ai/x", "client_name": "Claude", "redirect_uris": ["http://127.0.0.1/callback"]}`))
 		})
 		return refusedPage(t, a.ask(ada))

@@ -60,6 +60,7 @@ func newPublisher(t *testing.T) *publisher {
 	}))
 	t.Cleanup(p.Close)
 	p.says(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"client_id": p.URL + r.URL.Path, "client_name": "Documented agent", "redirect_uris": []string{"http://127.0.0.1/callback"},
 		})

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,9 +107,19 @@ func (d *documents) fetch(ctx context.Context, address string) (oauth.Client, er
 			Code: oauth.InvalidClientMetadata, Description: fmt.Sprintf("The metadata document of the client has status %d; it must have 200.", response.StatusCode),
 		}
 	}
+	if !isJSON(response.Header.Get("Content-Type")) {
+		// Hosts that publish files of their users serve them as another type.
+		return oauth.Client{}, &oauth.Error{Code: oauth.InvalidClientMetadata, Description: "The metadata document of the client must have the content type application/json."}
+	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, oauth.MaxDocument+1))
 	if err != nil {
 		return oauth.Client{}, unreachable
 	}
 	return oauth.ReadDocument(address, body)
+}
+
+// isJSON reports whether a content type is application/json, or one that extends it, such as application/x+json.
+func isJSON(contentType string) bool {
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (kind == "application/json" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"))
 }
