@@ -45,6 +45,10 @@ Kinds of mismatches:
   position    positions do not ascend with the versions of a stream, or were never drawn
   read_model  a row of another read model differs from the log, is missing, or has no event
 
+With --against FILE, it only proves that the rows of the database begin with the tree of an older
+checkpoint, and names the first row that differs. The signature must be that of a key of the log. The exit
+status is 1 when that past is missing, longer, or another one.
+
 Mismatches that only follow from a damaged event are not listed. Repair the event and verify again.
 
 --json prints one object:
@@ -63,6 +67,7 @@ Mismatches that only follow from a damaged event are not listed. Repair the even
 func ledgerVerifyCommand() *cobra.Command {
 	var scope audit.Scope
 	var asJSON bool
+	var against string
 	cmd := strict(&cobra.Command{
 		Use:   "verify [ACCOUNT…]",
 		Short: "Replay the ledger and report every mismatch",
@@ -71,6 +76,9 @@ func ledgerVerifyCommand() *cobra.Command {
 			scope.Accounts = args
 			defer debug.SetGCPercent(debug.SetGCPercent(audit.GCPercent))
 			return withReader(cmd, func(ctx context.Context, a *app) error {
+				if against != "" {
+					return a.verifyAgainst(ctx, cmd, against, asJSON)
+				}
 				bar := terminal.NewProgress(cmd.ErrOrStderr(), "verifying", "events")
 				report, err := a.auditor().Verify(ctx, scope, bar.Set)
 				bar.Finish()
@@ -82,6 +90,8 @@ func ledgerVerifyCommand() *cobra.Command {
 		},
 	}, "[ACCOUNT…]")
 	cmd.Flags().BoolVar(&scope.AllStreams, "all-streams", false, "also verify the hash chain of every stream of the log")
+	cmd.Flags().StringVar(&against, "against", "", "a file with a checkpoint, or a .tlog-proof of GET /v1/credits: only prove that the database contains that past")
+	cmd.MarkFlagsMutuallyExclusive("against", "all-streams")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

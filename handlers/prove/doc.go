@@ -1,4 +1,5 @@
-// Package prove proves to others what the transparency log contains: that it has an event.
+// Package prove proves to others what the transparency log contains: that it has an event,
+// and that the database contains the past of an older checkpoint.
 //
 // It may import domain, eventstore, handlers/anchor, handlers/seal and the standard library.
 //
@@ -9,4 +10,10 @@
 //     an error and never part of a proof.
 //   - An event that no checkpoint covers yet has no proof. ErrPending says so; the next pass of the sealer,
 //     at most one minute later, covers it.
+//   - Contains hashes the rows of the database itself, so its answer does not depend on the files of the log.
+//     They only name the first row that differs.
+//
+// # Limits
+//
+// When the anchored log was replaced, too, its records cannot name the row; the finding says so.
 package prove

@@ -1,0 +1,142 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"vqa/eventstore/postgres"
+	"vqa/eventstore/translog"
+	"vqa/handlers/seal"
+)
+
+// page is the number of rows that are read at once: a multiple of translog.TileWidth.
+const page = 16 * translog.TileWidth
+
+// Contains proves that the rows of the database begin with the tree of a signed checkpoint. It hashes the
+// rows, and calls progress with the number of leaves so far and in all. Errors: *seal.Finding when the past
+// is missing, shorter or another one; it names the first row that differs when the files of the log have its
+// record.
+func (p *Prover) Contains(ctx context.Context, signed []byte, progress func(done, all int64)) (translog.Checkpoint, error) {
+	keys, err := p.Anchors.Keys(ctx)
+	if err != nil {
+		return translog.Checkpoint{}, err
+	}
+	openings, err := p.Anchors.Openings(ctx, keys)
+	if err != nil {
+		return translog.Checkpoint{}, err
+	}
+	origin, _, _ := strings.Cut(string(signed), "\n")
+	for i, o := range openings {
+		if o.Origin != origin {
+			continue
+		}
+		c, err := keys.Open(o.Number, signed)
+		if err != nil {
+			return c, err
+		}
+		tree, err := p.hash(ctx, o, c.Size, progress)
+		if err != nil || tree == c.Tree {
+			return c, err
+		}
+		found, err := p.differs(ctx, o, c, tree.Size)
+		if err == nil && i+1 < len(openings) {
+			r := openings[i+1].Restart
+			found.Problem += fmt.Sprintf("; log %d continues this log after a loss (%s): %s", openings[i+1].Number, r.Reason, r.Lost)
+		}
+		return c, errors.Join(err, found)
+	}
+	return translog.Checkpoint{}, &seal.Finding{Problem: fmt.Sprintf("the past is missing: no log with the origin %.200q is anchored", origin)}
+}
+
+// hash returns the tree over the first leaves that the rows of the database give.
+func (p *Prover) hash(ctx context.Context, o translog.Opening, size int64, progress func(done, all int64)) (translog.Tree, error) {
+	tiles := map[string][]byte{}
+	read := func(path string) ([]byte, error) {
+		data, ok := tiles[path]
+		if !ok {
+			return nil, fmt.Errorf("no tile %s", path)
+		}
+		return data, nil
+	}
+	tree, after := translog.EmptyTree(), int64(0)
+	var leaves []translog.Hash
+	if o.Restart != nil && size > 0 {
+		leaves = append(leaves, o.Restart.Hash())
+	}
+	for tree.Size+int64(len(leaves)) <= size {
+		rows, err := p.Rows.Raws(ctx, "", after, math.MaxInt64, int(min(page-int64(len(leaves)), size-tree.Size-int64(len(leaves)))))
+		if err != nil {
+			return tree, err
+		}
+		for _, r := range rows {
+			leaves, after = append(leaves, rawLeaf(r).Hash()), r.Position
+		}
+		grown, added, err := translog.Grow(tree, read, leaves)
+		if err != nil {
+			return tree, err
+		}
+		for _, t := range added {
+			tiles[t.Path] = t.Data
+		}
+		tree, leaves = grown, nil
+		progress(tree.Size, size)
+		if len(rows) == 0 || tree.Size == size {
+			break
+		}
+	}
+	return tree, nil
+}
+
+func rawLeaf(r postgres.Raw) translog.Leaf {
+	return translog.Leaf{Position: r.Position, RecordedAt: r.RecordedAt, Stream: r.Stream.String(), Version: r.Version, Chain: r.Chain}
+}
+
+// differs names the first row that is not the leaf that the checkpoint covers. size is the number of leaves
+// that the database gives.
+func (p *Prover) differs(ctx context.Context, o translog.Opening, c translog.Checkpoint, size int64) (*seal.Finding, error) {
+	what := fmt.Sprintf("the database does not contain the %d leaves of the checkpoint", c.Size)
+	if size < c.Size {
+		what = fmt.Sprintf("the past is longer: the database gives %d leaves, and the checkpoint has %d", size, c.Size)
+	}
+	files, tree := seal.Tree{Files: newCache(p.Tiles), Log: o.Number}, c.Tree
+	if h, err := p.Head(ctx); err == nil && h.Opening.Number == o.Number && h.Checkpoint.Size >= c.Size {
+		proof, err := translog.ProveConsistency(h.Checkpoint.Tree, files.Read(ctx), c.Size)
+		if err != nil || translog.VerifyConsistency(c.Tree, h.Checkpoint.Tree, proof) != nil {
+			return &seal.Finding{Problem: what + "; the log that is anchored today is another one, too, so its records cannot name the row"}, nil
+		}
+		tree = h.Checkpoint.Tree
+	}
+	after := int64(0)
+	for index := int64(0); index < c.Size; index += translog.TileWidth {
+		first, records, err := translog.ReadRecords(tree, files.Read(ctx), index)
+		if err != nil {
+			return &seal.Finding{Problem: what + "; the records beside the tree cannot name the row: " + err.Error()}, nil //nolint:nilerr // it is part of the finding
+		}
+		rows, err := p.Rows.Raws(ctx, "", after, math.MaxInt64, len(records))
+		if err != nil {
+			return nil, err
+		}
+		for i, record := range records {
+			want, err := translog.ParseLeaf(record)
+			if err != nil {
+				continue // the first leaf after a restart is no event
+			}
+			if len(rows) == 0 {
+				return named(want, fmt.Sprintf("%s; the event of leaf %d was removed", what, first+int64(i))), nil
+			}
+			if got := rawLeaf(rows[0]); got.Hash() != want.Hash() {
+				return named(want, fmt.Sprintf("%s; leaf %d is the first that differs: its row is now position %d, version %d of %s",
+					what, first+int64(i), got.Position, got.Version, got.Stream)), nil
+			}
+			after, rows = rows[0].Position, rows[1:]
+		}
+	}
+	return &seal.Finding{Problem: what}, nil
+}
+
+func named(l translog.Leaf, problem string) *seal.Finding {
+	return &seal.Finding{Problem: problem, Stream: l.Stream, Version: l.Version, Position: l.Position}
+}
