@@ -1,10 +1,14 @@
 package pages
 
-import "time"
+import (
+	"html/template"
+	"time"
+)
 
 // Consent has the values of the page on which a person lets a program use the agent tools.
 type Consent struct {
-	// Problem replaces the form with a message for the person. BackURL, if it is not empty, returns to the program.
+	// Problem replaces the form with a message for the person. BackURL, if it is not empty, returns to the program. It
+	// must be an accepted redirect address: the page links to any scheme, such as cursor.
 	Problem, BackURL string
 	// Name is the name that the program gave itself. It may be empty.
 	Name string
@@ -42,7 +46,9 @@ func ConsentPage(c Consent) (Page, error) {
 	if c.Problem != "" {
 		title = "The program cannot connect"
 	}
-	return personal(rendered(consentTemplate, consentPolicy, map[string]any{"Title": title, "Consent": c}))
+	return personal(rendered(consentTemplate, consentPolicy, map[string]any{
+		"Title": title, "Consent": c, "Back": template.URL(c.BackURL), //nolint:gosec // the caller checked the scheme
+	}))
 }
 
 // Agents has the values of the page of the permissions of an account.
