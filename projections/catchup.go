@@ -41,7 +41,7 @@ func (w *work) read(ctx context.Context, tx pgx.Tx, from, to, limit int64) (newE
 	r := reader{decode: w.Decode, position: from, unreadable: &w.unreadable}
 	var err error
 	a.n, err = r.read(ctx, tx, "select "+eventColumns+` from public.events
-		 where position > $1 and position <= $2 and `+w.ofCategories("stream")+" order by position limit $3",
+		 where position > $1 and position <= $2 and `+w.ofCategories()+" order by position limit $3",
 		[]any{from, to, limit}, func(name []byte, events []eventstore.Recorded) error {
 			if _, met := a.events[string(name)]; !met {
 				a.order = append(a.order, string(name))

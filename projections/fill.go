@@ -107,7 +107,7 @@ func (f *filler) piece(ctx context.Context, tx pgx.Tx, c chunk, s stream) (strea
 	}
 	n, err := f.reader.read(ctx, tx, `
 		select `+eventColumns+` from public.events
-		 where (stream, version) > ($1, $2) and position <= $3`+below+" and "+f.ofCategories("stream")+`
+		 where (stream, version) > ($1, $2) and position <= $3`+below+" and "+f.ofCategories()+`
 		 order by stream, version limit $4`, args, func(name []byte, events []eventstore.Recorded) error {
 		if s.category == nil || s.name != string(name) {
 			if err := f.finishStream(s); err != nil {

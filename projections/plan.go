@@ -150,7 +150,7 @@ func undefined(err error) bool {
 // divide makes the list of chunks from the heads of the streams. The ranges have no gaps,
 // so a stream without a head is folded too.
 func (w *work) divide(ctx context.Context) error {
-	rows, err := w.conn.Query(ctx, "select stream, version from public.streams where "+w.ofCategories("stream")+" order by stream")
+	rows, err := w.conn.Query(ctx, "select stream, version from public.streams where "+w.ofCategories()+" order by stream")
 	if err != nil {
 		return err
 	}
@@ -172,16 +172,16 @@ func (w *work) divide(ctx context.Context) error {
 	return err
 }
 
-// ofCategories returns a condition on the name of a stream: one of the models of this run
+// ofCategories returns a condition on the column stream: one of the models of this run
 // needs it. A run of all models needs nearly every stream and has no condition.
-func (w *work) ofCategories(column string) string {
+func (w *work) ofCategories() string {
 	if len(w.models) == len(w.Projections) {
 		return "true"
 	}
 	var conditions []string
 	for _, name := range w.categories() {
 		// Categories are constants of the program.
-		conditions = append(conditions, fmt.Sprintf("starts_with(%s, '%s/')", column, name))
+		conditions = append(conditions, fmt.Sprintf("starts_with(stream, '%s/')", name))
 	}
 	return "(" + strings.Join(conditions, " or ") + ")"
 }

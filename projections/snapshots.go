@@ -56,7 +56,7 @@ func (w *work) compareSnapshots(ctx context.Context) (*Snapshots, error) {
 	result := &Snapshots{}
 	var done, total int64
 	err := w.side.QueryRow(ctx, "select coalesce(sum(snapshot_version), 0) from public.streams where snapshot is not null and "+
-		w.ofCategories("stream")).Scan(&total)
+		w.ofCategories()).Scan(&total)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (w *work) compareSnapshots(ctx context.Context) (*Snapshots, error) {
 // snapshotPage reads the next snapshots by the name of their stream.
 func (w *work) snapshotPage(ctx context.Context, after string) ([]*storedSnapshot, error) {
 	rows, err := w.side.Query(ctx, "select stream, snapshot_version, snapshot::text from public.streams where stream > $1 and snapshot is not null and "+
-		w.ofCategories("stream")+" order by stream limit $2", after, snapshotPage)
+		w.ofCategories()+" order by stream limit $2", after, snapshotPage)
 	if err != nil {
 		return nil, err
 	}

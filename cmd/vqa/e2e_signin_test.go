@@ -73,7 +73,7 @@ func TestSignInWithABrowser(t *testing.T) {
 	b.click("#add-passkey")
 	b.await(`document.getElementById("passkey-problem").textContent === "This device already has a passkey for your account."`)
 
-	t.Run("calls the API from the page /live", func(t *testing.T) {
+	t.Run("calls the API from the page /live", func(*testing.T) {
 		b.call("Page.navigate", map[string]any{"url": origin + "/live"})
 		b.await(`document.getElementById("token-field")?.hidden && document.getElementById("account-id").textContent.startsWith("acct_")`)
 		b.tab("question")
@@ -120,7 +120,7 @@ func TestSignInWithABrowser(t *testing.T) {
 		b.await(`document.getElementById("passkey-problem")?.textContent.includes("may have been copied")`)
 		b.picture("signin-copy")
 	})
-	t.Run("refuses a passkey that was removed", func(t *testing.T) {
+	t.Run("refuses a passkey that was removed", func(*testing.T) {
 		b.call("Page.navigate", map[string]any{"url": origin + "/account/sessions"})
 		b.await(`!!document.querySelector('form[action="/account/passkeys/remove"] button')`)
 		b.click(`form[action="/account/passkeys/remove"] button`)

@@ -211,7 +211,7 @@ func TestEachEndOfAStream(t *testing.T) {
 			require.NotEmpty(t, before)
 			ended(t, c, id, "timeout", credits, within(t, 11, 15))
 		},
-		"insufficient_credits": func(t *testing.T, c *apiClient) {
+		"insufficient_credits": func(t *testing.T, _ *apiClient) {
 			poor := s.account(t, 4)
 			b, v, id := live(t, poor)
 			reason, _ := v.end()

@@ -43,23 +43,23 @@ func (f *forge) checkpoints() string { return "checkpoint/" + f.rich }
 
 // rebuild makes the read models agree with the log, as a careful attacker does.
 func (f *forge) rebuild() {
-	f.T.Helper()
-	f.T.Setenv("VQA_DATABASE_URL", f.db.Config().ConnString())
-	defer f.T.Setenv("VQA_DATABASE_URL", f.config.DatabaseURL)
+	f.Helper()
+	f.Setenv("VQA_DATABASE_URL", f.db.Config().ConnString())
+	defer f.Setenv("VQA_DATABASE_URL", f.config.DatabaseURL)
 	_, complaint, err := f.run("projections", "rebuild", "--all", "--accept")
 	require.NoError(f.T, err, complaint)
 }
 
 // removeStream removes a stream.
 func (f *forge) removeStream(stream string) {
-	f.T.Helper()
+	f.Helper()
 	f.sql("delete from events where stream = $1", stream)
 	f.sql("delete from streams where stream = $1", stream)
 }
 
 // appendGrant appends a grant to the ledger of the rich account, with a right hash.
 func (f *forge) appendGrant() {
-	f.T.Helper()
+	f.Helper()
 	f.sql(`insert into events (stream, version, type, account_id, data, meta, chain)
 		select stream, version + 1, type, account_id, replace(replace(data::text, '"seconds":30', '"seconds":9000'), 'txn_', 'txn_9')::json, meta, chain
 		  from events where stream = $1 order by version desc limit 1`, f.credits())
@@ -102,12 +102,12 @@ var reviewed = []manipulation{
 		f.sql("delete from events where stream like 'checkpoint/%' or stream like 'ledger_keys/%'")
 		f.sql("delete from streams where stream like 'checkpoint/%' or stream like 'ledger_keys/%'")
 		f.sql("delete from ledger_checkpoints")
-		f.T.Setenv("VQA_DATABASE_URL", f.db.Config().ConnString())
-		f.T.Setenv("VQA_DATA_DIR", f.T.TempDir())
+		f.Setenv("VQA_DATABASE_URL", f.db.Config().ConnString())
+		f.Setenv("VQA_DATA_DIR", f.TempDir())
 		_, _, err := f.run("ledger", "checkpoint")
 		require.ErrorContains(f.T, err, "this tool cannot change the log", "a key of an empty data folder signs nothing")
-		f.T.Setenv("VQA_DATABASE_URL", f.config.DatabaseURL)
-		f.T.Setenv("VQA_DATA_DIR", f.config.DataDir)
+		f.Setenv("VQA_DATABASE_URL", f.config.DatabaseURL)
+		f.Setenv("VQA_DATA_DIR", f.config.DataDir)
 	}},
 	{name: "a checkpoint of another key added", wants: []string{"checkpoint"}, do: func(f *forge) {
 		f.sql("update events set mac = null where stream like 'ledger_keys/%' or stream = $1", f.checkpoints())
@@ -311,7 +311,7 @@ func requireTable(t *testing.T, table string) {
 	require.True(t, found)
 	want := before + tableBegin + table + tableEnd + after
 	if *manipulationsUpdate {
-		require.NoError(t, os.WriteFile(path, []byte(want), 0o644)) //nolint:gosec // a document
+		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
 		return
 	}
 	require.Equal(t, want, string(text), "run the test with -manipulations.update")

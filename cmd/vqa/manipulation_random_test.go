@@ -55,8 +55,8 @@ func provenTables() []string {
 type column struct{ name, kind string }
 
 func (f *forge) columns(table string) []column {
-	f.T.Helper()
-	rows, err := f.db.Query(f.T.Context(), `select attname, format_type(atttypid, null) from pg_attribute
+	f.Helper()
+	rows, err := f.db.Query(f.Context(), `select attname, format_type(atttypid, null) from pg_attribute
 		where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`, table)
 	require.NoError(f.T, err)
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c column, err error) { return c, row.Scan(&c.name, &c.kind) })
@@ -147,10 +147,10 @@ func (f *forge) randomly(table string) (what string, err error) {
 func (g *genuine) random(t *testing.T) string {
 	seed := *manipulationSeed
 	if seed == 0 {
-		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number
+		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("repeat with: go test ./cmd/vqa -run TestManipulationsAreNamed -manipulations.seed=%d -manipulations.count=%d", seed, *manipulationCount)
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test
+	random := rand.New(rand.NewPCG(seed, 0))
 	tables := provenTables()
 	made := 0
 	for try := 0; made < *manipulationCount && try < 20**manipulationCount; try++ {

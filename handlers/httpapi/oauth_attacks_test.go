@@ -220,7 +220,7 @@ var attacks = []attack{
 			_, _ = rw.Write(make([]byte, 1<<20))
 		})
 		refusedPage(t, a.ask(ada))
-		w.publisher.says(func(rw http.ResponseWriter, r *http.Request) { // a file that a user of the host uploaded
+		w.publisher.says(func(rw http.ResponseWriter, _ *http.Request) { // a file that a user of the host uploaded
 			rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			_, _ = fmt.Fprintf(rw, `{"client_id": "%s/agent.json", "client_name": "Claude", "redirect_uris": ["http://127.0.0.1/callback"]}`, w.publisher.URL)
 		})

@@ -31,7 +31,7 @@ func (n *liveNode) Preflight(ctx context.Context, accountID string, p httpapi.Pr
 }
 
 // Forward says what it got.
-func (n *liveNode) Forward(w http.ResponseWriter, r *http.Request, node string) error {
+func (n *liveNode) Forward(_ http.ResponseWriter, r *http.Request, node string) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err

@@ -76,6 +76,7 @@ func (e *sampled) analysis(s *server, to webhook.Endpoint) error {
 		end = analysis.Failed{AnalysisID: e.resourceID, Error: analysis.Failure{Code: fault.InferenceError, Message: "The analysis failed."}, At: e.At}
 	case public.AnalysisCanceled:
 		end = analysis.Canceled{AnalysisID: e.resourceID, At: e.At}
+	default: // it is completed
 	}
 	a := fold[analysis.State, analysis.Event](analysis.Evolve,
 		analysis.Created{

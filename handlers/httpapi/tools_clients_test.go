@@ -296,7 +296,7 @@ func TestAuthorizationConforms(t *testing.T) {
 		text.WriteString(lines.Text() + "\n")
 		if found := address.FindString(lines.Text()); found != "" && !asked {
 			asked = true
-			got, err := http.Get(w.consents(w.signedIn(w.issuer, "ada"), found)) //nolint:noctx // the suite's own callback
+			got, err := http.Get(w.consents(w.signedIn(w.issuer, "ada"), found))
 			require.NoError(t, err)
 			require.NoError(t, got.Body.Close())
 		}

@@ -113,7 +113,7 @@ func (p *Prover) differs(ctx context.Context, o translog.Opening, c translog.Che
 	for index := int64(0); index < c.Size; index += translog.TileWidth {
 		first, records, err := translog.ReadRecords(tree, files.Read(ctx), index)
 		if err != nil {
-			return &seal.Finding{Problem: what + "; the records beside the tree cannot name the row: " + err.Error()}, nil //nolint:nilerr // it is part of the finding
+			return &seal.Finding{Problem: what + "; the records beside the tree cannot name the row: " + err.Error()}, nil
 		}
 		rows, err := p.Rows.Raws(ctx, "", after, math.MaxInt64, len(records))
 		if err != nil {

@@ -69,8 +69,9 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 			return r.Jobs.FinishRecording(ctx, e.StreamID)
 		case stream.RecordingFailed, stream.RecordingNone: // parts may be stored that the log does not have
 			return r.Jobs.RemoveRecording(ctx, e.StreamID)
+		default:
+			return nil
 		}
-		return nil
 	case stream.RecordingDeleted:
 		return r.Jobs.RemoveRecording(ctx, e.StreamID)
 	case video.Deleted:

@@ -59,11 +59,8 @@ func (s *Sealer) once(ctx context.Context) (sealed bool, err error) {
 
 // readHead reads the newest state of the anchors, and begins the log at the first start.
 func (s *Sealer) readHead(ctx context.Context) (Head, error) {
-	h, err := s.Anchors.Head(ctx, s.Newest())
+	h, err := s.anchored(ctx, s.Newest())
 	if err != nil {
-		return h, err
-	}
-	if err := s.noneLost(ctx, h); err != nil {
 		return h, err
 	}
 	if h.Opening.Number == 0 {
@@ -80,18 +77,24 @@ func (s *Sealer) readHead(ctx context.Context) (Head, error) {
 	return h, nil
 }
 
-// noneLost checks that the anchors have the checkpoint that the newest seal in the database follows.
-func (s *Sealer) noneLost(ctx context.Context, h Head) error {
+// anchored reads the newest state of the anchors. They must have the checkpoint that the newest seal in the
+// database follows. The database is read first: that checkpoint was anchored before its seal was appended, and
+// another node may anchor a newer one and append the next seal at any moment.
+func (s *Sealer) anchored(ctx context.Context, known Head) (Head, error) {
 	log, err := s.Commands.LedgerLog(ctx)
 	if err != nil {
-		return err
+		return Head{}, err
+	}
+	h, err := s.Anchors.Head(ctx, known)
+	if err != nil {
+		return h, err
 	}
 	last := log.Last
 	older := h.Opening.Number < last.Log || h.Opening.Number == last.Log && h.Checkpoint.Size < last.PreviousSize
 	if last.Log > 0 && older {
-		return &Finding{Problem: fmt.Sprintf("the checkpoint of size %d of log %d is not anchored any more: the anchors were removed or replaced by older ones, or this node uses another place", last.PreviousSize, last.Log)}
+		return h, &Finding{Problem: fmt.Sprintf("the checkpoint of size %d of log %d is not anchored any more: the anchors were removed or replaced by older ones, or this node uses another place", last.PreviousSize, last.Log)}
 	}
-	return nil
+	return h, nil
 }
 
 // first pins the key of this node and opens log 1. Of several nodes that start together, one pins its key.

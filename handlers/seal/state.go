@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"vqa/domain/credit"
 	"vqa/eventstore"
@@ -251,9 +250,4 @@ func isBusiness(r postgres.Raw) bool {
 		return false
 	}
 	return true
-}
-
-// accountOf returns the account of a ledger stream.
-func accountOf(stream string) (string, bool) {
-	return strings.CutPrefix(stream, fold.Credit.Category()+"/")
 }

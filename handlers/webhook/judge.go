@@ -50,6 +50,7 @@ func (w *worker) judgeOne(f deliveries.FailingTarget) error {
 			return err
 		}
 		w.Log.WarnContext(w.ctx, "all attempts to a webhook endpoint have failed for 36 hours; it will be disabled after 72", about...)
+	case webhook.Healthy:
 	}
 	return nil
 }

@@ -291,7 +291,7 @@ func (o outcomes) FailWebhookEndpoint(ctx context.Context, cause command.Cause, 
 	return o.w.commands.FailWebhookEndpoint(ctx, cause, e, failedAt)
 }
 
-func (o outcomes) WarnWebhookEndpoint(ctx context.Context, e domain.Endpoint, failingSince time.Time) error {
+func (o outcomes) WarnWebhookEndpoint(_ context.Context, e domain.Endpoint, failingSince time.Time) error {
 	o.w.append(e.AccountID, fold.Webhook.Stream(e.AccountID), domain.Warned{AccountID: e.AccountID, EndpointID: e.ID, FailingSince: failingSince, At: time.Now()})
 	return nil
 }

@@ -255,7 +255,7 @@ func TestClaimersAtOnce(t *testing.T) {
 		require.Zero(t, over, "no target has more than its places")
 	}
 	go func() { // let the claimers end
-		for range found { //nolint:revive // they only drain
+		for range found {
 		}
 	}()
 }

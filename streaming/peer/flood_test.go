@@ -128,5 +128,5 @@ func memory() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapInuse) //nolint:gosec // less than 2^63
+	return int64(m.HeapInuse)
 }

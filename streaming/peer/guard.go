@@ -41,7 +41,7 @@ func (p *Peer) guard(settings *webrtc.SettingEngine) {
 // address, which the client does not notice: it nominates no other pair. So a lost connection moves to a pair
 // that has answered, and checks are authenticated.
 func (p *Peer) follows(_ *stun.Message, _, _ ice.Candidate, pair *ice.CandidatePair) bool {
-	switch p.pc.ICEConnectionState() { //nolint:exhaustive // the others have a pair that works, or none
+	switch p.pc.ICEConnectionState() {
 	case webrtc.ICEConnectionStateDisconnected, webrtc.ICEConnectionStateFailed:
 		return pair.ResponsesReceived() > 0
 	default:

@@ -19,7 +19,7 @@ import (
 const (
 	// PassedOn is the header of a request that another node has passed on. The caller has removed it from requests of
 	// clients.
-	PassedOn = "Vqa-Passed-On"
+	PassedOn = "Vqa-Passed-On" //nolint:gosec // the name of a header, not a credential
 	// statusReplaced is the close code of a socket that a newer one replaced. RFC 6455 leaves codes from
 	// 4000 on to applications.
 	statusReplaced websocket.StatusCode = 4001

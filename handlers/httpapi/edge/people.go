@@ -79,7 +79,7 @@ func (e *Edge) secureCookies() bool { return strings.HasPrefix(e.PublicURL, "htt
 // Cookie returns a cookie of the service with a value for the whole site. Over https its name has the prefix
 // __Host-, so that no other host of the domain can set it. life <= 0 deletes the cookie.
 func (x *Exchange) Cookie(name, value string, life time.Duration) *http.Cookie {
-	c := &http.Cookie{
+	c := &http.Cookie{ //nolint:gosec // it is Secure whenever browsers reach the service over https
 		Name: x.cookieName(name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		Secure: x.edge.secureCookies(), MaxAge: int(life / time.Second),
 	}
