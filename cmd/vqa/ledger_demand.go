@@ -21,7 +21,7 @@ an older key, get a base: the version and the hash up to which they count as his
 (vqa nodes adopt --key) run it again, and secret.key.old is no longer needed for the log.
 
 --lost-key accepts rows of a key that is lost. Then only the hash chains and the signed checkpoints protect the history
-up to now. Verification shows that for ever.`
+up to now. Each later verification shows that.`
 
 func ledgerDemandCommand() *cobra.Command {
 	var reason string

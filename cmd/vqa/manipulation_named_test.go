@@ -33,7 +33,7 @@ type manipulation struct {
 
 // The reasons for which only checkpoints outside the database name a manipulation.
 const (
-	rollback  = "what is left is an older state of the service, with valid MACs"
+	rollback  = "the rest is an older state of the service, with valid MACs"
 	uncovered = "a MAC does not cover what the database assigns"
 )
 

@@ -16,7 +16,7 @@ import (
 const (
 	// SessionIdle is how long a session lasts after its last use.
 	SessionIdle = 7 * 24 * time.Hour
-	// SessionLife is the longest life of a session, however often it is used.
+	// SessionLife is the longest life of a session. Use does not extend it.
 	SessionLife = 30 * 24 * time.Hour
 	// sessionUseEvery is the precision of the last use. More frequent uses are not recorded.
 	sessionUseEvery = 15 * time.Minute
@@ -50,7 +50,7 @@ type Session struct {
 	OpenedAt time.Time `json:"opened_at"`
 	// LastUsedAt is exact to 15 minutes.
 	LastUsedAt time.Time `json:"last_used_at"`
-	// ExpiresAt is the end of the session, however often it is used.
+	// ExpiresAt is the end of the session. Use does not extend it.
 	ExpiresAt time.Time `json:"expires_at"`
 	// EndedAt is set when the person signed out or the session was revoked.
 	EndedAt *time.Time `json:"ended_at,omitempty"`

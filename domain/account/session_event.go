@@ -21,7 +21,7 @@ type SessionOpened struct {
 	// not stored.
 	Browser string `json:"browser"`
 	Network string `json:"network"`
-	// ExpiresAt is the end of the session, however often it is used.
+	// ExpiresAt is the end of the session. Use does not extend it.
 	ExpiresAt time.Time `json:"expires_at"`
 	At        time.Time `json:"at"`
 }

@@ -122,7 +122,7 @@ func (p *Prover) differs(ctx context.Context, o translog.Opening, c translog.Che
 		for i, record := range records {
 			want, err := translog.ParseLeaf(record)
 			if err != nil {
-				continue // the first leaf after a restart is no event
+				continue // the first leaf after a restart is not an event
 			}
 			if len(rows) == 0 {
 				return named(want, fmt.Sprintf("%s; the event of leaf %d was removed", what, first+int64(i))), nil

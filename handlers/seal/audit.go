@@ -87,7 +87,7 @@ func (s *Sealer) compare(ctx context.Context, records [][]byte, first, after int
 	return nil, nil
 }
 
-// differs compares a leaf with the row that should be it.
+// differs compares a leaf with its row.
 func differs(want translog.Leaf, index int64, rows []postgres.Raw, i int) *Finding {
 	found := func(l translog.Leaf, problem string) *Finding {
 		return &Finding{Problem: problem, Stream: l.Stream, Version: l.Version, Position: l.Position}
