@@ -20,7 +20,8 @@ import (
 const actedService = `
 	window.stream = { id: "st_1", status: "ready", end_reason: null, signaling: { url: "ws://service/v1/streams/st_1/signal" },
 		duration_s: null, usage: null, failure_diagnostic: null };
-	window.fetch = async (path, options) => new Response(JSON.stringify(window.stream), { status: options.method === "POST" ? 201 : 200 });
+	window.fetch = async (path, options) => path === "/session/token" ? new Response("{}", { status: 401 }) // nobody is signed in
+		: new Response(JSON.stringify(window.stream), { status: options.method === "POST" ? 201 : 200 });
 	window.sent = [];
 	window.WebSocket = class {
 		static OPEN = 1;
