@@ -189,7 +189,7 @@ func (s *server) renderCredits(b credit.State, transactions []ledger.Transaction
 		out.Transactions[i] = api.Transaction{
 			Id: t.ID, Kind: api.TransactionKind(t.Kind), SecondsDelta: t.SecondsDelta, BalanceAfterSeconds: t.BalanceAfter,
 			SourceType: (*string)(t.SourceType), SourceId: t.SourceID, CreatedAt: stamp(t.CreatedAt),
-			ProofUrl: s.url("/v1/credits/" + t.ID + "/proof"),
+			ProofUrl: new(s.url("/v1/credits/" + t.ID + "/proof")),
 		}
 		out.Transactions[i].Refunds = t.Refunds
 		if t.DiscountPct > 0 {

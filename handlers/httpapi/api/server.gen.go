@@ -3223,8 +3223,8 @@ type Transaction struct {
 	DiscountPct *int            `json:"discount_pct,omitempty"`
 	Kind        TransactionKind `json:"kind"`
 
-	// ProofUrl `GET /v1/credits/{id}/proof`, the proof that the transaction is in the transparency log.
-	ProofUrl string `json:"proof_url"`
+	// ProofUrl `GET /v1/credits/{id}/proof`, the proof that the transaction is in the transparency log. Nodes of an older release omit it.
+	ProofUrl *string `json:"proof_url,omitempty"`
 
 	// Refunds The refunded transaction. Only for an adjustment that refunds a debit, fully or in part.
 	Refunds *string `json:"refunds,omitempty"`

@@ -3218,9 +3218,9 @@ export interface components {
             created_at: string;
             /**
              * Format: uri
-             * @description `GET /v1/credits/{id}/proof`, the proof that the transaction is in the transparency log.
+             * @description `GET /v1/credits/{id}/proof`, the proof that the transaction is in the transparency log. Nodes of an older release omit it.
              */
-            proof_url: string;
+            proof_url?: string;
         };
         PendingCreditProof: {
             /** @enum {string} */
