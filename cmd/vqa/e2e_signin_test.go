@@ -22,10 +22,11 @@ func (s *service) oneTimeLink(t *testing.T) string {
 	return link.URL
 }
 
-// click clicks the element that a selector finds, just after the answer: a click may lead to another page.
+// click clicks the element that a selector finds when the scripts of its page have run. It clicks just after the
+// answer: a click may lead to another page.
 func (b *browser) click(selector string) {
 	b.t.Helper()
-	b.await(`!!document.querySelector(` + quoted(selector) + `)`)
+	b.await(`document.readyState === "complete" && !!document.querySelector(` + quoted(selector) + `)`)
 	b.eval(`(e => { e.focus(); setTimeout(() => e.click(), 10) })(document.querySelector(` + quoted(selector) + `))`)
 }
 
