@@ -101,7 +101,7 @@ func (p *Prover) differs(ctx context.Context, o translog.Opening, c translog.Che
 	if size < c.Size {
 		what = fmt.Sprintf("the past is longer: the database gives %d leaves, and the checkpoint has %d", size, c.Size)
 	}
-	files, tree := seal.Tree{Files: newCache(p.Tiles), Log: o.Number}, c.Tree
+	files, tree := seal.Tree{Files: seal.Cached(p.Tiles), Log: o.Number}, c.Tree
 	if h, err := p.Head(ctx); err == nil && h.Opening.Number == o.Number && h.Checkpoint.Size >= c.Size {
 		proof, err := translog.ProveConsistency(h.Checkpoint.Tree, files.Read(ctx), c.Size)
 		if err != nil || translog.VerifyConsistency(c.Tree, h.Checkpoint.Tree, proof) != nil {

@@ -94,7 +94,7 @@ func (p *Prover) Inclusion(ctx context.Context, h seal.Head, leaf translog.Leaf)
 	if h.Signed == nil {
 		return translog.Proof{}, ErrPending
 	}
-	files, tree := seal.Tree{Files: newCache(p.Tiles), Log: h.Opening.Number}, h.Checkpoint.Tree
+	files, tree := seal.Tree{Files: seal.Cached(p.Tiles), Log: h.Opening.Number}, h.Checkpoint.Tree
 	index, sealed, found, err := files.Locate(ctx, tree, leaf.Position)
 	if err != nil {
 		return translog.Proof{}, fmt.Errorf("find the leaf of position %d: %w", leaf.Position, err)

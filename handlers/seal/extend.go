@@ -109,7 +109,7 @@ func (st *state) recall(ctx context.Context, rows []postgres.Raw) error {
 	if err != nil {
 		return err
 	}
-	files := Tree{newCache(st.files.Files), st.files.Log}
+	files := Tree{Cached(st.files.Files), st.files.Log}
 	for _, p := range places {
 		index, leaf, found, err := files.Locate(ctx, st.tree, p.Position)
 		if err != nil {
