@@ -58,17 +58,8 @@ func (s *server) revocationToken(r *http.Request, person command.Caller, grantID
 // revokeAgent answers POST /account/agents. Errors: insufficient_scope for a request that the page did not send,
 // invalid_api_key without a session, resource_not_found.
 func (s *server) revokeAgent(w http.ResponseWriter, r *http.Request) {
-	if err := s.sameSite.Check(r); err != nil {
-		edge.WriteError(w, r, fault.New(fault.InsufficientScope, "The form was sent from another site. Load the page again.").WithCause(err))
-		return
-	}
-	person, ok := s.signIn(w, r)
+	person, f, ok := s.posted(w, r, "Load the page again.")
 	if !ok {
-		return
-	}
-	f, err := form(w, r)
-	if err != nil {
-		s.showError(w, r, err, "")
 		return
 	}
 	grantID := f.Get("grant_id")

@@ -145,17 +145,8 @@ func (s *server) consent(w http.ResponseWriter, r *http.Request, person command.
 // decide answers POST /authorize, which the form of the consent page sends. Requests that the form did not send are
 // refused. Errors: insufficient_scope, invalid_api_key without a session.
 func (s *server) decide(w http.ResponseWriter, r *http.Request) {
-	if err := s.sameSite.Check(r); err != nil {
-		edge.WriteError(w, r, fault.New(fault.InsufficientScope, "The form was sent from another site. Start again in the program.").WithCause(err))
-		return
-	}
-	person, ok := s.signIn(w, r)
+	person, f, ok := s.posted(w, r, "Start again in the program.")
 	if !ok {
-		return
-	}
-	f, err := form(w, r)
-	if err != nil {
-		s.showError(w, r, err, "")
 		return
 	}
 	ask, _, err := s.read(r.Context(), f)

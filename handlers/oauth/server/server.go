@@ -227,6 +227,24 @@ func form(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
+// posted returns the signed-in person and the form that a page of this service sent. It answers all other requests
+// itself, and tells the person what to do about a form of another site.
+func (s *server) posted(w http.ResponseWriter, r *http.Request, remedy string) (person command.Caller, f url.Values, ok bool) {
+	if err := s.sameSite.Check(r); err != nil {
+		edge.WriteError(w, r, fault.New(fault.InsufficientScope, "The form was sent from another site. "+remedy).WithCause(err))
+		return person, nil, false
+	}
+	if person, ok = s.signIn(w, r); !ok {
+		return person, nil, false
+	}
+	f, err := form(w, r)
+	if err != nil {
+		s.showError(w, r, err, "")
+		return person, nil, false
+	}
+	return person, f, true
+}
+
 // sign returns a code that binds values to this service, so that a form with them cannot be made up.
 func (s *server) sign(parts ...string) string {
 	mac := hmac.New(sha256.New, s.FormKey)
