@@ -15,7 +15,7 @@ import (
 // TestScheduleOfTheContract makes all attempts of a delivery that always fails, in virtual time.
 func TestScheduleOfTheContract(t *testing.T) {
 	t.Parallel()
-	schedule := webhook.DefaultSchedule()
+	schedule := webhook.Schedule{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour, 24 * time.Hour}
 	now, attempt := scenario.Now, 1
 	for {
 		// 0.5 is the planned pause.

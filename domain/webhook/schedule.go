@@ -6,11 +6,6 @@ import "time"
 // the first attempt.
 type Schedule []time.Duration
 
-// DefaultSchedule returns the pauses of the contract (docs/contract.md#limits).
-func DefaultSchedule() Schedule {
-	return Schedule{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour, 24 * time.Hour}
-}
-
 const (
 	// earliestPct and latestPct bound a pause with jitter, in percent of the planned one.
 	earliestPct, latestPct = 80, 120

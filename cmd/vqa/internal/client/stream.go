@@ -43,13 +43,6 @@ func (c *Client) CreateStream(ctx context.Context, body map[string]any, idempote
 	return s, err
 }
 
-// Stream reads a live stream.
-func (c *Client) Stream(ctx context.Context, id string) (Stream, error) {
-	var s Stream
-	err := c.call(ctx, http.MethodGet, "/v1/streams/"+url.PathEscape(id), nil, nil, &s)
-	return s, err
-}
-
 // EndStream ends a live stream.
 func (c *Client) EndStream(ctx context.Context, id string) (Stream, error) {
 	var s Stream
