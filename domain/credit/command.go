@@ -35,8 +35,8 @@ type Hold struct {
 	// QuotaSeconds is the limit of settled seconds in a month. 0 means that there is no
 	// quota.
 	QuotaSeconds int64
-	// GrantID is the grant of the agent that requests the work, or empty. GrantLimitSeconds is the most that
-	// the grant may spend in its life. 0 means that there is no limit.
+	// GrantID is the grant of the agent that requests the work, or empty. GrantLimitSeconds is the number of
+	// credit-seconds that the grant may spend in all. 0 means that the grant has no limit.
 	GrantID           string
 	GrantLimitSeconds int64
 }

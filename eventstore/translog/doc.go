@@ -33,6 +33,11 @@
 //	revoke     the current key        checkpoints of a key count only up to a size
 //	replace    the new key alone      the old key was lost; verification shows it always
 //
+// # No caller yet
+//
+// The program does not ask witnesses (witness.go), and no bundle has the proof of an account (ParseAccount,
+// VerifyAbsence). Only the tests use them.
+//
 // # States of a log
 //
 //	state      means                                    next

@@ -18,6 +18,5 @@
 //
 // A folder protects against the owner of the database. The owner of the machine can change it.
 // For S3, create the bucket with object lock, give the service no right to delete or to bypass the lock, and
-// refuse requests without s3:if-none-match by a bucket policy. List of a folder reads all its names: about
-// 0.1 s for the checkpoints of a year.
+// refuse requests without s3:if-none-match by a bucket policy. List of a folder reads all its names.
 package anchor

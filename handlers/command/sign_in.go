@@ -50,7 +50,8 @@ type Person struct {
 	Proof string
 }
 
-// OpenPersonSession opens a session for a person whom the OpenID provider stated. The first one opens the account.
+// OpenPersonSession opens a session for a person who signed in at the OpenID provider. The first session of a person
+// also opens the account.
 // Errors: resource_conflict for a proof that was used, account_restricted.
 func (s *Service) OpenPersonSession(ctx context.Context, p Person, from Browser) (OpenedSession, error) {
 	o, err := s.newSession(account.OwnedID(p.Issuer, p.Subject), account.SessionIDFor(p.Proof), account.ByProvider, from)

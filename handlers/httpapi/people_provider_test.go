@@ -24,8 +24,8 @@ import (
 	"vqa/handlers/intake/egress"
 )
 
-// openIDProvider is an OpenID provider on this machine. It signs in whoever comes, as the subject, and refuses a code without
-// its verifier.
+// openIDProvider is an OpenID provider on this machine. It signs in every visitor as the same
+// subject. It refuses a code without its verifier.
 type openIDProvider struct {
 	t      *testing.T
 	server *httptest.Server

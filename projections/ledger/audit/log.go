@@ -37,7 +37,7 @@ const (
 const maxListed = 20
 
 // LogFacts are facts about the whole log that an auditor must know. Honest operation causes each of
-// them, so they are no mismatches.
+// them, so they do not count as mismatches.
 type LogFacts struct {
 	// Position is the position of the last event.
 	Position int64 `json:"position"`
