@@ -17,6 +17,64 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// agent is the TypeScript SDK, which asks a person for a permission.
+type agent struct {
+	t *testing.T
+	// authorize is the address that the person opens, and host is where the browser goes afterwards.
+	authorize, host string
+	redirects       chan string
+	in              io.Writer
+	lines           *bufio.Scanner
+	cmd             *exec.Cmd
+	said            *journal
+}
+
+// startAgent starts an agent that knows the address of the tools and nothing else.
+func startAgent(t *testing.T, s *service) *agent {
+	t.Helper()
+	kit := filepath.Join(root, "handlers/mcp/clients")
+	if _, err := os.Stat(filepath.Join(kit, "node_modules")); err != nil {
+		t.Skip("make setup could not install the SDKs of agents")
+	}
+	a := &agent{t: t, redirects: make(chan string, 1), said: &journal{}}
+	callback := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/callback" {
+			a.redirects <- "http://127.0.0.1" + r.URL.RequestURI()
+			_, _ = io.WriteString(w, "<title>connected</title>")
+		}
+	}))
+	t.Cleanup(callback.Close)
+	a.host = strings.TrimPrefix(callback.URL, "http://")
+	a.cmd = exec.CommandContext(t.Context(), "node", "agent.js", "2", "http://"+s.addr+"/mcp")
+	a.cmd.Dir, a.cmd.Env = kit, append(os.Environ(), "VQA_REDIRECT="+callback.URL+"/callback")
+	a.cmd.Stderr = a.said
+	var err error
+	a.in, err = a.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := a.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, a.cmd.Start())
+	a.lines = bufio.NewScanner(out)
+	require.True(t, a.lines.Scan(), "the agent prints nothing: %s", a.said)
+	var asked struct{ Authorize string }
+	require.NoError(t, json.Unmarshal(a.lines.Bytes(), &asked), a.lines.Text())
+	a.authorize = asked.Authorize
+	return a
+}
+
+// finish passes the redirect of the browser to the agent, and returns the lines that it then prints.
+func (a *agent) finish() (printed []string) {
+	a.t.Helper()
+	_, err := io.WriteString(a.in, <-a.redirects+"\n")
+	require.NoError(a.t, err)
+	for a.lines.Scan() {
+		printed = append(printed, a.lines.Text())
+	}
+	require.NoError(a.t, a.cmd.Wait(), a.said)
+	require.Len(a.t, printed, 7, printed)
+	return printed
+}
+
 // TestAuthorizeAnAgentWithABrowser connects the TypeScript SDK to the real service. The operator signs in with a one-time
 // link and allows the program on the consent page, in Chromium. The agent gets its answer, and the operator finds and
 // revokes it.
@@ -25,34 +83,9 @@ func TestAuthorizeAnAgentWithABrowser(t *testing.T) {
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Skip("there is no chromium on this machine")
 	}
-	kit := filepath.Join(root, "handlers/mcp/clients")
-	if _, err := os.Stat(filepath.Join(kit, "node_modules")); err != nil {
-		t.Skip("make setup could not install the SDKs of agents")
-	}
 	s := ownService(t)
-	redirects := make(chan string, 1)
-	callback := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/callback" {
-			redirects <- "http://127.0.0.1" + r.URL.RequestURI()
-			_, _ = io.WriteString(w, "<title>connected</title>")
-		}
-	}))
-	t.Cleanup(callback.Close)
-	agent := exec.CommandContext(t.Context(), "node", "agent.js", "2", "http://"+s.addr+"/mcp")
-	agent.Dir, agent.Env = kit, append(os.Environ(), "VQA_REDIRECT="+callback.URL+"/callback")
-	var stderr strings.Builder
-	agent.Stderr = &stderr
-	in, err := agent.StdinPipe()
-	require.NoError(t, err)
-	out, err := agent.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, agent.Start())
-	lines := bufio.NewScanner(out)
-	require.True(t, lines.Scan(), "the agent prints nothing")
-	var asked struct{ Authorize string }
-	require.NoError(t, json.Unmarshal(lines.Bytes(), &asked), lines.Text())
-
-	b := visit(t, asked.Authorize, "")
+	a := startAgent(t, s)
+	b := visit(t, a.authorize, "")
 	b.await(`location.pathname === "/signin" && document.readyState === "complete"`)
 	back := b.eval(`new URLSearchParams(location.search).get("return_to")`).(string)
 	require.True(t, strings.HasPrefix(back, "/authorize?"), back)
@@ -61,19 +94,12 @@ func TestAuthorizeAnAgentWithABrowser(t *testing.T) {
 	b.click("button.main")
 	b.await(`location.pathname === "/authorize" && document.readyState === "complete"`)
 	b.picture("consent")
-	require.Contains(t, b.eval(`document.body.innerText`), strings.TrimPrefix(callback.URL, "http://"))
+	require.Contains(t, b.eval(`document.body.innerText`), a.host)
 	require.Contains(t, b.eval(`document.body.innerText`), "unverified")
 	b.click(`input[name="mode"][value="test"]`)
 	b.click(`button[value="allow"]`)
 	b.await(`document.title === "connected"`)
-	_, err = io.WriteString(in, <-redirects+"\n")
-	require.NoError(t, err)
-	var printed []string
-	for lines.Scan() {
-		printed = append(printed, lines.Text())
-	}
-	require.NoError(t, agent.Wait(), stderr.String())
-	require.Len(t, printed, 7, printed)
+	printed := a.finish()
 	var created struct {
 		Result struct {
 			Analysis struct{ ID, Status, Answer string }

@@ -40,11 +40,11 @@ func sessionsListCommand() *cobra.Command {
 		Long:  "Lists the sessions that have not ended, the newest first: at most 100, of one account or of all accounts.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withApp(cmd, func(ctx context.Context, a *app) error {
-				all, err := a.resources.Sessions(ctx, accountID)
+				active, err := a.resources.Sessions(ctx, accountID, a.clock.Now())
 				if err != nil {
 					return err
 				}
-				return printSessions(cmd.OutOrStdout(), listSessions(all, a.clock.Now()), asJSON)
+				return printSessions(cmd.OutOrStdout(), listSessions(active), asJSON)
 			})
 		},
 	}
@@ -53,13 +53,11 @@ func sessionsListCommand() *cobra.Command {
 	return strict(cmd)
 }
 
-// listSessions returns the sessions that have not ended.
-func listSessions(all []account.Session, now time.Time) []listedSession {
+// listSessions returns sessions without their secrets.
+func listSessions(sessions []account.Session) []listedSession {
 	listed := []listedSession{}
-	for _, s := range all {
-		if s.Active(now) {
-			listed = append(listed, listedSession{s.ID, s.AccountID, s.Method, s.Browser, s.Network, s.OpenedAt, s.LastUsedAt, s.End()})
-		}
+	for _, s := range sessions {
+		listed = append(listed, listedSession{s.ID, s.AccountID, s.Method, s.Browser, s.Network, s.OpenedAt, s.LastUsedAt, s.End()})
 	}
 	return listed
 }

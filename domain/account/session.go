@@ -18,6 +18,8 @@ const (
 	SessionIdle = 7 * 24 * time.Hour
 	// SessionLife is the longest life of a session. Use does not extend it.
 	SessionLife = 30 * 24 * time.Hour
+	// MaxSessions is the most sessions of an account. The next sign-in ends the oldest one.
+	MaxSessions = 50
 	// sessionUseEvery is the precision of the last use. More frequent uses are not recorded.
 	sessionUseEvery = 15 * time.Minute
 )

@@ -40,8 +40,8 @@ type SessionEnded struct {
 	At        time.Time `json:"at"`
 }
 
-// SessionRevoked says that the person ended the session from another one, or that an operator
-// ended it.
+// SessionRevoked says that the person ended the session from another one, that an operator ended
+// it, or that a sign-in exceeded MaxSessions and this session was the oldest.
 type SessionRevoked struct {
 	SessionID string    `json:"session_id"`
 	AccountID string    `json:"account_id"`

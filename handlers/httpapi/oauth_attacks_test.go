@@ -50,8 +50,8 @@ var attacks = []attack{
 		return last
 	}},
 	{"Register an address that runs a script", "a list of refused schemes; http only for loopback", func(t *testing.T, w authorizing) string {
-		require.Equal(t, "400 `invalid_redirect_uri`", refusal(w.post("/register", `{"redirect_uris": ["http://evil.example/x"]}`)))
-		return refusal(w.post("/register", `{"redirect_uris": ["javascript:alert(1)"]}`))
+		require.Equal(t, "400 `invalid_redirect_uri`", refusal(w.registers(`{"redirect_uris": ["http://evil.example/x"]}`)))
+		return refusal(w.registers(`{"redirect_uris": ["javascript:alert(1)"]}`))
 	}},
 	{"Use an open redirect: an error for a stranger", "errors are pages; nothing redirects before a decision", func(t *testing.T, w authorizing) string {
 		a := w.register()
@@ -142,14 +142,14 @@ var attacks = []attack{
 		w.toTheMinute()
 		got := ""
 		for range 21 {
-			got = refusal(w.post("/register", `{"redirect_uris": ["https://agent.example/x"]}`))
+			got = refusal(w.registers(`{"redirect_uris": ["https://agent.example/x"]}`))
 		}
 		return got
 	}},
 	{"Register a client with a secret or another flow", "clients are public and use the code flow", func(t *testing.T, w authorizing) string {
 		a := w.register()
 		require.Equal(t, "401 `invalid_client`", refusal(a.redeem("svcac_x", "client_secret", "x")))
-		return refusal(w.post("/register", `{"redirect_uris": ["https://a.example/"], "grant_types": ["client_credentials"]}`))
+		return refusal(w.registers(`{"redirect_uris": ["https://a.example/"], "grant_types": ["client_credentials"]}`))
 	}},
 	{"Frame the consent page (clickjacking)", "`frame-ancestors 'none'` and `X-Frame-Options: DENY`", func(t *testing.T, w authorizing) string {
 		h := w.register().ask(w.signedIn(w.issuer, "ada")).Header
@@ -232,11 +232,11 @@ var attacks = []attack{
 		return refusedPage(t, a.ask(ada))
 	}},
 	{"Hide a name, or pass for another program", "names are printable and shown as unverified; the host is shown", func(t *testing.T, w authorizing) string {
-		got := w.post("/register", `{"client_name": "<b>Claude</b>", "redirect_uris": ["http://127.0.0.1/callback"]}`)
+		got := w.registers(`{"client_name": "<b>Claude</b>", "redirect_uris": ["http://127.0.0.1/callback"]}`)
 		text := string(w.app(got.at("client_id").(string)).ask(w.signedIn(w.issuer, "ada")).raw)
 		require.Contains(t, text, "&lt;b&gt;Claude&lt;/b&gt;")
 		require.Contains(t, text, "unverified")
-		return refusal(w.post("/register", `{"client_name": "Claude\u202e", "redirect_uris": ["http://127.0.0.1/callback"]}`))
+		return refusal(w.registers(`{"client_name": "Claude\u202e", "redirect_uris": ["http://127.0.0.1/callback"]}`))
 	}},
 }
 

@@ -158,7 +158,7 @@ func TestRegistrationsAreLimited(t *testing.T) {
 	body := `{"redirect_uris": ["http://127.0.0.1/callback"]}`
 	registered := 0
 	for range 22 {
-		got := w.post("/register", body)
+		got := w.registers(body)
 		if got.StatusCode == http.StatusCreated {
 			registered++
 			continue
@@ -168,9 +168,21 @@ func TestRegistrationsAreLimited(t *testing.T) {
 	}
 	require.Equal(t, 20, registered)
 	w.advance(2 * time.Minute)
-	require.Equal(t, "429 `rate_limit_exceeded`", refusal(w.post("/register", body)), "20 unused clients of an address")
+	require.Equal(t, "429 `rate_limit_exceeded`", refusal(w.registers(body)), "20 unused clients of an address")
 	w.advance(grant.UnusedClientLife)
-	require.Equal(t, http.StatusCreated, w.post("/register", body).StatusCode, "unused clients expire")
+	require.Equal(t, http.StatusCreated, w.registers(body).StatusCode, "unused clients expire")
+}
+
+func TestARegistrationIsJSON(t *testing.T) {
+	t.Parallel()
+	w := openAuthorizing(t)
+	body := `{"redirect_uris": ["http://127.0.0.1/callback"]}`
+	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/json/x", "application/json; charset"} {
+		got := w.post("/register", body, "Content-Type", kind)
+		require.Equal(t, "400 `invalid_client_metadata`", refusal(got), kind)
+		require.Contains(t, got.at("error_description"), "content type application/json")
+	}
+	require.Equal(t, http.StatusCreated, w.post("/register", body, "Content-Type", "Application/JSON; charset=utf-8").StatusCode)
 }
 
 func TestAnExpiredClientRegistersAgain(t *testing.T) {

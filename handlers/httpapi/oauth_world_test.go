@@ -103,9 +103,15 @@ const callback = "http://127.0.0.1:9/callback"
 // register returns a program that registered itself.
 func (w authorizing) register() app {
 	w.t.Helper()
-	got := w.post("/register", `{"client_name": "Test agent", "redirect_uris": ["http://127.0.0.1/callback"]}`, "Content-Type", "application/json")
+	got := w.registers(`{"client_name": "Test agent", "redirect_uris": ["http://127.0.0.1/callback"]}`)
 	require.Equal(w.t, http.StatusCreated, got.StatusCode, string(got.raw))
 	return w.app(got.at("client_id").(string))
+}
+
+// registers sends a registration.
+func (w authorizing) registers(metadata string) response {
+	w.t.Helper()
+	return w.post("/register", metadata, "Content-Type", "application/json")
 }
 
 func (w authorizing) app(clientID string) app {

@@ -39,6 +39,10 @@ type openIDProvider struct {
 	change func(claims map[string]any)
 	// broken makes the exchange fail with this status.
 	broken int
+	// exchanges counts the requests with a code.
+	exchanges int
+	// byForm makes the provider take the secret of its client in the form only.
+	byForm bool
 }
 
 func newProvider(t *testing.T) *openIDProvider {
@@ -51,7 +55,12 @@ func newProvider(t *testing.T) *openIDProvider {
 	}
 	routes.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		at := p.server.URL
+		methods := []string{"client_secret_basic"}
+		if p.byForm {
+			methods = []string{"client_secret_post", "private_key_jwt"}
+		}
 		answer(w, map[string]any{
+			"token_endpoint_auth_methods_supported": methods,
 			"issuer": at, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token", "jwks_uri": at + "/keys",
 			"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"},
 		})
@@ -62,6 +71,7 @@ func newProvider(t *testing.T) *openIDProvider {
 	routes.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		p.exchanges++
 		if p.broken != 0 {
 			http.Error(w, "broken", p.broken)
 			return
@@ -70,6 +80,9 @@ func newProvider(t *testing.T) *openIDProvider {
 		delete(p.codes, r.PostFormValue("code"))
 		sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 		id, secret, _ := r.BasicAuth()
+		if p.byForm {
+			id, secret = r.PostFormValue("client_id"), r.PostFormValue("client_secret")
+		}
 		if !known || id != "client-1" || secret != "hush" || asked.Get("redirect_uri") != r.PostFormValue("redirect_uri") ||
 			asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
 			w.WriteHeader(http.StatusBadRequest)
@@ -156,6 +169,47 @@ func TestSignInAtAProvider(t *testing.T) {
 	for _, secret := range []string{back[len("/signin/callback?"):], "hush"} {
 		require.NotContains(t, w.logged.String(), secret)
 	}
+}
+
+// TestAProviderThatTakesTheSecretInTheForm: the client authenticates in the way that the provider describes.
+func TestAProviderThatTakesTheSecretInTheForm(t *testing.T) {
+	t.Parallel()
+	w, p := openWithProvider(t)
+	p.byForm = true
+	v := w.visitor()
+	require.Equal(t, "/claim", v.open(p.signIn(v.start("/claim"))).Header.Get("Location"))
+	require.Equal(t, 1, p.exchanges)
+}
+
+// TestRepeatedAnswersOfAProvider: a program that keeps the cookie of a sign-in can repeat the answer of the provider. It
+// gets no second session, and cannot make this service flood the provider.
+func TestRepeatedAnswersOfAProvider(t *testing.T) {
+	t.Parallel()
+	w, p := openWithProvider(t)
+	w.toTheMinute()
+	v := w.visitor()
+	back := p.signIn(v.start("/claim"))
+	ticket := v.cookie("vqa_signin")
+	repeat := func(answer string) response {
+		v.setCookie("vqa_signin", ticket)
+		return v.open(answer)
+	}
+	require.Equal(t, "/claim", repeat(back).Header.Get("Location"))
+	for range 30 {
+		problem(t, repeat(back), http.StatusConflict, "already completed")
+	}
+	require.Equal(t, 1, p.exchanges)
+	require.Equal(t, 1, w.count("select count(*) from sessions"))
+
+	at, err := url.Parse(v.start("/claim"))
+	require.NoError(t, err)
+	ticket = v.cookie("vqa_signin")
+	guess := "/signin/callback?" + url.Values{"code": {"guess"}, "state": {at.Query().Get("state")}}.Encode()
+	for range 9 { // the answer that signed in was the first of this minute
+		problem(t, repeat(guess), http.StatusUnauthorized, "did not confirm this sign-in")
+	}
+	problem(t, repeat(guess), http.StatusTooManyRequests, "Too many attempts")
+	require.Equal(t, 10, p.exchanges)
 }
 
 // TestAttacksOnASignInAtAProvider: each answer that does not belong to the sign-in of this browser is refused.

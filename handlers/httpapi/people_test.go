@@ -218,6 +218,36 @@ func TestRevokeAllOtherSessions(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, other.open("/account/sessions").StatusCode)
 }
 
+// TestSessionsOfAnAccountAreLimited: a sign-in ends the oldest sessions beyond the limit, also those of other nodes.
+func TestSessionsOfAnAccountAreLimited(t *testing.T) {
+	t.Parallel()
+	w := openWithSignIn(t)
+	first, second := w.operator(), w.operator()
+	w.advance(time.Minute)
+	for range account.MaxSessions - 2 {
+		_, err := w.service.UseSignInLink(t.Context(), w.link(), command.Browser{RequestID: "req_1"})
+		require.NoError(t, err)
+	}
+	active := "select count(*) from sessions where not ended"
+	require.Equal(t, account.MaxSessions, w.count(active))
+	w.advance(time.Minute)
+	newest := w.operator()
+	require.Equal(t, account.MaxSessions, w.count(active))
+	require.Equal(t, http.StatusOK, newest.open("/account/sessions").StatusCode)
+	open := 0
+	for _, v := range []*visitor{first, second} {
+		if v.open("/account/sessions").StatusCode == http.StatusOK {
+			open++
+		}
+	}
+	require.Equal(t, 1, open, "one of the two oldest ended")
+	// Sessions that have expired do not count and hide none.
+	w.advance(account.SessionIdle)
+	again := w.operator()
+	require.Equal(t, 1, strings.Count(string(again.open("/account/sessions").raw), "(this browser)"))
+	require.Equal(t, account.MaxSessions+1, w.count(active))
+}
+
 // TestTheCookieIsForPagesOnly: the API accepts the token of a page, never its cookie or the secret in it.
 func TestTheCookieIsForPagesOnly(t *testing.T) {
 	t.Parallel()

@@ -299,7 +299,7 @@ func TestAuthorizationConforms(t *testing.T) {
 	node := nodeOfKit(t)
 	w := openAuthorizing(t)
 	port := freePort(t)
-	registered := w.post("/register", `{"redirect_uris": ["http://127.0.0.1:`+port+`/callback"]}`)
+	registered := w.registers(`{"redirect_uris": ["http://127.0.0.1:` + port + `/callback"]}`)
 	require.Equal(t, http.StatusCreated, registered.StatusCode, string(registered.raw))
 	cmd := exec.CommandContext(t.Context(), node, "node_modules/conformance-2026/dist/index.js", "authorization", "--url", w.url, "--port", port,
 		"--client-id", registered.at("client_id").(string), "--resource", w.url+edge.ToolsPath)

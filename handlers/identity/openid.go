@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ type OpenID struct {
 
 	mu       sync.Mutex
 	provider *oidc.Provider
+	endpoint oauth2.Endpoint
 }
 
 // NewOpenID fails if an option is missing or the issuer is not an absolute URL.
@@ -99,12 +101,32 @@ func (o *OpenID) config(ctx context.Context) (*oidc.Provider, *oauth2.Config, er
 		if err != nil {
 			return nil, nil, unavailable(err)
 		}
+		if o.endpoint, err = o.described(p); err != nil {
+			return nil, nil, unavailable(err)
+		}
 		o.provider = p
 	}
 	return o.provider, &oauth2.Config{
-		ClientID: o.opt.ClientID, ClientSecret: o.opt.ClientSecret, Endpoint: o.provider.Endpoint(), RedirectURL: o.opt.RedirectURL,
+		ClientID: o.opt.ClientID, ClientSecret: o.opt.ClientSecret, Endpoint: o.endpoint, RedirectURL: o.opt.RedirectURL,
 		Scopes: []string{oidc.ScopeOpenID},
 	}, nil
+}
+
+// described returns the addresses of a provider and how it authenticates this client. Without the latter, each refused
+// code would be sent a second time, to try the other way.
+func (o *OpenID) described(p *oidc.Provider) (oauth2.Endpoint, error) {
+	var says struct {
+		Methods []string `json:"token_endpoint_auth_methods_supported"`
+	}
+	if err := p.Claims(&says); err != nil {
+		return oauth2.Endpoint{}, err
+	}
+	at := p.Endpoint()
+	at.AuthStyle = oauth2.AuthStyleInHeader // the default of a provider that lists no methods (OpenID Connect Discovery, section 3)
+	if o.opt.ClientSecret == "" || len(says.Methods) > 0 && !slices.Contains(says.Methods, "client_secret_basic") {
+		at.AuthStyle = oauth2.AuthStyleInParams
+	}
+	return at, nil
 }
 
 // Start returns the address at the provider where a sign-in starts, with the code flow and PKCE. Error:

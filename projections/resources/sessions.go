@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,7 +13,7 @@ import (
 	"vqa/projections"
 )
 
-// maxSessions bounds a list of sessions.
+// maxSessions bounds a list of sessions. It is more than account.MaxSessions.
 const maxSessions = 100
 
 // sessions also keeps ended sessions, for the list of an account.
@@ -53,11 +54,12 @@ func (r *Reader) session(ctx context.Context, sql, key string) (account.Session,
 	return s, err == nil, err
 }
 
-// Sessions lists the newest 100 sessions that were neither ended nor revoked, of an account, or of all accounts if
-// accountID is empty. They may have expired.
-func (r *Reader) Sessions(ctx context.Context, accountID string) ([]account.Session, error) {
+// Sessions lists the newest 100 sessions that are active at a time, of an account, or of all accounts if accountID is
+// empty.
+func (r *Reader) Sessions(ctx context.Context, accountID string, now time.Time) ([]account.Session, error) {
 	rows, err := r.pool.Query(ctx, `select doc from sessions where not ended and ($1 = '' or account_id = $1)
-		order by opened_at desc, id desc limit $2`, accountID, maxSessions)
+		and (doc->>'expires_at')::timestamptz > $2 and (doc->>'last_used_at')::timestamptz > $3
+		order by opened_at desc, id desc limit $4`, accountID, now, now.Add(-account.SessionIdle), maxSessions)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}

@@ -58,11 +58,11 @@ func (e *Edge) servePeople(x *Exchange, r *http.Request) error {
 	return nil
 }
 
-// CountAttempt counts an attempt of the client to sign in, in a window that all nodes share. Errors:
+// CountAttempt counts an attempt of the client at a step of a sign-in, in a window that all nodes share. Errors:
 // rate_limit_exceeded, db_unavailable.
-func (x *Exchange) CountAttempt(limit int) error {
+func (x *Exchange) CountAttempt(step string, limit int) error {
 	now := x.edge.Service.Now()
-	count, granted, err := x.edge.Windows.Take(x.Request.Context(), "signin/"+x.edge.Address(x.Request), limit, now)
+	count, granted, err := x.edge.Windows.Take(x.Request.Context(), step+"/"+x.edge.Address(x.Request), limit, now)
 	if err != nil {
 		return err
 	}

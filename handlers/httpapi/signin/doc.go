@@ -27,7 +27,8 @@
 //     state, for ten minutes. Each opens one session at most.
 //   - A passkey verifies its owner. One whose counter did not grow is refused.
 //   - A one-time link works once and opens nothing by itself: a preview of the link does not use it up.
-//   - Attempts are counted by address, 10 in a minute over all nodes. No answer says whether a person or a
+//   - An account has at most account.MaxSessions sessions: a sign-in ends the oldest.
+//   - Attempts are counted by address, 10 in a minute over all nodes; so are the answers of a provider. No answer says whether a person or a
 //     passkey exists.
 //   - Secrets are in no log: they are in cookies, in bodies, or in the query of a page that sends no referrer.
 //

@@ -45,7 +45,7 @@ func (h *Handler) signInPage(w http.ResponseWriter, r *http.Request) error {
 // not valid, rate_limit_exceeded, account_restricted.
 func (h *Handler) useLink(w http.ResponseWriter, r *http.Request) error {
 	x := edge.ExchangeOf(r.Context())
-	if err := x.CountAttempt(attemptsPerMinute); err != nil {
+	if err := x.CountAttempt("signin", attemptsPerMinute); err != nil {
 		return err
 	}
 	fields, err := form(w, r)

@@ -136,7 +136,7 @@ func unknownPasskey(cause error) error {
 
 // usePasskey answers POST /signin/passkey. Errors: invalid_api_key, rate_limit_exceeded, account_restricted.
 func (h *Handler) usePasskey(w http.ResponseWriter, r *http.Request) error {
-	if err := edge.ExchangeOf(r.Context()).CountAttempt(attemptsPerMinute); err != nil {
+	if err := edge.ExchangeOf(r.Context()).CountAttempt("signin", attemptsPerMinute); err != nil {
 		return err
 	}
 	sent, err := readSigned(w, r)

@@ -40,7 +40,7 @@ func (h *Handler) routeProvider() {
 // startProvider answers GET /signin/provider: it sends the browser to the provider, with values that are bound to
 // this browser. Errors: rate_limit_exceeded, upstream_error.
 func (h *Handler) startProvider(w http.ResponseWriter, r *http.Request) error {
-	if err := edge.ExchangeOf(r.Context()).CountAttempt(attemptsPerMinute); err != nil {
+	if err := edge.ExchangeOf(r.Context()).CountAttempt("signin", attemptsPerMinute); err != nil {
 		return err
 	}
 	returnTo, err := returnPath(r.URL.Query().Get("return_to"))
@@ -63,8 +63,10 @@ func (h *Handler) startProvider(w http.ResponseWriter, r *http.Request) error {
 	return seeOther(w, at)
 }
 
-// finishProvider answers GET /signin/callback. Errors: invalid_api_key for a sign-in that this browser did not start
-// or that the provider refused, account_restricted, upstream_error.
+// finishProvider answers GET /signin/callback. A repeated request never reaches the provider after the sign-in, and
+// counts as an attempt before. Errors: invalid_api_key for a sign-in that this browser did not start or that the
+// provider refused, resource_conflict for one that is complete, rate_limit_exceeded, account_restricted,
+// upstream_error.
 func (h *Handler) finishProvider(w http.ResponseWriter, r *http.Request) error {
 	t, err := h.takeTicket(w, r, forProvider)
 	if err != nil {
@@ -80,11 +82,20 @@ func (h *Handler) finishProvider(w http.ResponseWriter, r *http.Request) error {
 	if query.Get("error") != "" || query.Get("code") == "" {
 		return fault.New(fault.InvalidAPIKey, "The provider did not sign you in. Start again, or ask its administrator.")
 	}
+	proof := "provider " + t.State
+	if _, complete, err := h.Read.SessionByID(r.Context(), account.SessionIDFor(proof)); err != nil {
+		return err
+	} else if complete {
+		return fault.New(fault.ResourceConflict, "This sign-in was already completed. Start again.")
+	}
+	if err := edge.ExchangeOf(r.Context()).CountAttempt("signin/callback", attemptsPerMinute); err != nil {
+		return err
+	}
 	subject, err := h.Provider.Finish(r.Context(), query.Get("code"), t.Nonce, t.Verifier)
 	if err != nil {
 		return err
 	}
-	person := command.Person{Issuer: h.Provider.Issuer(), Subject: subject, Proof: "provider " + t.State}
+	person := command.Person{Issuer: h.Provider.Issuer(), Subject: subject, Proof: proof}
 	opened, err := h.Service.OpenPersonSession(r.Context(), person, h.browser(r))
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (h *Handler) account(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := h.active(r, caller.AccountID)
+	sessions, err := h.Read.Sessions(r.Context(), caller.AccountID, h.Service.Now())
 	if err != nil {
 		return err
 	}
@@ -70,21 +70,6 @@ func (h *Handler) account(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// active lists the sessions of an account that have not ended.
-func (h *Handler) active(r *http.Request, accountID string) ([]account.Session, error) {
-	all, err := h.Read.Sessions(r.Context(), accountID)
-	if err != nil {
-		return nil, err
-	}
-	var active []account.Session
-	for _, s := range all {
-		if s.Active(h.Service.Now()) {
-			active = append(active, s)
-		}
-	}
-	return active, nil
-}
-
 // revoke answers POST /account/sessions/revoke. Errors: invalid_api_key, resource_not_found.
 func (h *Handler) revoke(w http.ResponseWriter, r *http.Request) error {
 	caller, current, err := h.person(r)
@@ -102,7 +87,7 @@ func (h *Handler) revoke(w http.ResponseWriter, r *http.Request) error {
 		return seeOther(w, edge.SessionsPath+"?done=revoked")
 	}
 	for {
-		sessions, err := h.active(r, caller.AccountID)
+		sessions, err := h.Read.Sessions(r.Context(), caller.AccountID, h.Service.Now())
 		if err != nil {
 			return err
 		}

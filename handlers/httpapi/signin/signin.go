@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/go-webauthn/webauthn/webauthn"
 
@@ -29,8 +30,10 @@ const (
 
 // Reader reads the sessions of an account.
 type Reader interface {
-	// Sessions lists the newest 100 sessions that were neither ended nor revoked. They may have expired.
-	Sessions(ctx context.Context, accountID string) ([]account.Session, error)
+	// Sessions lists the sessions of an account that are active at a time, the newest 100, newest first.
+	Sessions(ctx context.Context, accountID string, now time.Time) ([]account.Session, error)
+	// SessionByID finds a session in any state.
+	SessionByID(ctx context.Context, id string) (account.Session, bool, error)
 	Passkeys(ctx context.Context, accountID string) (account.Passkeys, error)
 }
 
@@ -194,7 +197,8 @@ func (h *Handler) browser(r *http.Request) command.Browser {
 	return command.Browser{Name: browserName(r.UserAgent()), Network: h.Network(r), RequestID: edge.ExchangeOf(r.Context()).RequestID}
 }
 
-// signedIn ends the earlier session of the browser and signs it in with a new one.
+// signedIn ends the earlier session of the browser and signs it in with a new one. It ends the oldest sessions of an
+// account that has too many.
 func (h *Handler) signedIn(r *http.Request, opened command.OpenedSession) {
 	x := edge.ExchangeOf(r.Context())
 	if earlier, err := x.SignIn(); err == nil && x.OwnSession().Exists() {
@@ -203,4 +207,26 @@ func (h *Handler) signedIn(r *http.Request, opened command.OpenedSession) {
 		}
 	}
 	x.SetSession(opened)
+	if err := h.endOldest(r.Context(), opened); err != nil {
+		h.Log.WarnContext(r.Context(), "cannot end the oldest sessions of an account; its next sign-in does", "account_id", opened.AccountID, "error", err)
+	}
+}
+
+// endOldest ends the sessions of an account beyond account.MaxSessions. Sign-ins at the same time may each leave one
+// too many; the next sign-in ends them.
+func (h *Handler) endOldest(ctx context.Context, opened command.OpenedSession) error {
+	sessions, err := h.Read.Sessions(ctx, opened.AccountID, h.Service.Now())
+	if err != nil {
+		return err
+	}
+	caller := command.Caller{AccountID: opened.AccountID, Livemode: true, RequestID: edge.ExchangeOf(ctx).RequestID}
+	for _, s := range sessions[min(len(sessions), account.MaxSessions):] {
+		if s.ID == opened.ID {
+			continue
+		}
+		if err := h.Service.RevokeSession(ctx, caller, s.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }

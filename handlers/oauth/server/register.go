@@ -2,6 +2,7 @@ package server
 
 import (
 	"io"
+	"mime"
 	"net/http"
 	"time"
 
@@ -23,6 +24,10 @@ type registration struct {
 // register answers POST /register. Errors: InvalidClientMetadata, InvalidRedirectURI; rate_limit_exceeded for an
 // address with too many unused clients.
 func (s *server) register(w http.ResponseWriter, r *http.Request) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		s.fail(w, r, &oauth.Error{Code: oauth.InvalidClientMetadata, Description: "Send the client metadata with the content type application/json."})
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
 	if err != nil {
 		s.fail(w, r, &oauth.Error{Code: oauth.InvalidClientMetadata, Description: "Cannot read the client metadata. It may have at most 64 KiB."})
