@@ -61,7 +61,7 @@ func newProvider(t *testing.T) *openIDProvider {
 		}
 		answer(w, map[string]any{
 			"token_endpoint_auth_methods_supported": methods,
-			"issuer": at, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token", "jwks_uri": at + "/keys",
+			"issuer":                                at, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token", "jwks_uri": at + "/keys",
 			"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"},
 		})
 	})

@@ -4,6 +4,7 @@
 // Without VQA_API_KEY it asks a person for a permission: it prints {"authorize": ADDRESS} and reads the address of the
 // redirect from its input. VQA_REDIRECT replaces its redirect address. VQA_CLIENT_DOCUMENT is the address of its metadata document; without it, it registers itself.
 import { createInterface } from 'node:readline/promises';
+import { memory } from './shown.js';
 
 const [generation, url] = process.argv.slice(2);
 
@@ -27,12 +28,7 @@ const authProvider = {
   clientMetadata: { client_name: 'agent.js', redirect_uris: [redirect], token_endpoint_auth_method: 'none' },
   clientMetadataUrl: process.env.VQA_CLIENT_DOCUMENT || undefined,
   state: () => 'state-of-agent-js',
-  clientInformation: () => kept.client,
-  saveClientInformation: (information) => (kept.client = information),
-  tokens: () => kept.tokens,
-  saveTokens: (tokens) => (kept.tokens = tokens),
-  codeVerifier: () => kept.verifier,
-  saveCodeVerifier: (verifier) => (kept.verifier = verifier),
+  ...memory(kept),
   redirectToAuthorization: (address) => print({ authorize: address.href, client: kept.client?.client_id }),
 };
 

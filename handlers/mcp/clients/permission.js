@@ -3,7 +3,7 @@
 // agent to spend 20 credit-seconds, and revokes the permission at the end.
 // Usage: node permission.js LINK        a link of vqa signin, for an account with at least 12 credit-seconds
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { caller, sender, shortener, upload } from './shown.js';
+import { caller, memory, sender, shortener, upload } from './shown.js';
 
 const link = new URL(process.argv[2]);
 const base = link.origin;
@@ -56,14 +56,7 @@ const authProvider = {
   redirectUrl: 'http://127.0.0.1:9/callback',
   clientMetadata: { client_name: 'permission.js', redirect_uris: ['http://127.0.0.1:9/callback'], token_endpoint_auth_method: 'none' },
   state: () => 'chosen-by-the-agent',
-  clientInformation: () => kept.client,
-  saveClientInformation: (information) => (kept.client = information),
-  tokens: () => kept.tokens,
-  saveTokens: (tokens) => (kept.tokens = tokens),
-  codeVerifier: () => kept.verifier,
-  saveCodeVerifier: (verifier) => (kept.verifier = verifier),
-  discoveryState: () => kept.discovered,
-  saveDiscoveryState: (discovered) => (kept.discovered = discovered),
+  ...memory(kept),
   invalidateCredentials: (scope) => {
     if (scope === 'tokens' || scope === 'all') delete kept.tokens;
   },

@@ -1,4 +1,4 @@
-// The parts that the printed conversations of docs/agents.md share.
+// The parts that the agents share which print their conversation.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,6 +25,18 @@ export const caller = (client, shorten) => async (name, args = {}, done = () => 
   for (const block of result.content.slice(1)) console.log(`← (${block.type === 'image' ? block.mimeType : block.text})`);
   return JSON.parse(result.content[0].text);
 };
+
+/** Return the part of an OAuth provider that keeps its state in an object. */
+export const memory = (kept) => ({
+  clientInformation: () => kept.client,
+  saveClientInformation: (information) => (kept.client = information),
+  tokens: () => kept.tokens,
+  saveTokens: (tokens) => (kept.tokens = tokens),
+  codeVerifier: () => kept.verifier,
+  saveCodeVerifier: (verifier) => (kept.verifier = verifier),
+  discoveryState: () => kept.discovered,
+  saveDiscoveryState: (discovered) => (kept.discovered = discovered),
+});
 
 /** Return a function that sends a request of the person with a key or a token. */
 export const sender = (base) => async (method, path, key, body, contentType = 'application/json') => {
