@@ -3,7 +3,11 @@ package seal
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
+	"vqa/domain/credit"
+	"vqa/eventstore/fold"
 	"vqa/eventstore/postgres"
 	"vqa/eventstore/translog"
 )
@@ -18,6 +22,9 @@ func (s *Sealer) audit(ctx context.Context) error {
 		if err := s.trace(ctx, h); err != nil {
 			return err
 		}
+		if err := s.compareAnchors(ctx, h.Opening.Number); err != nil {
+			return err
+		}
 	}
 	if s.Audit == nil {
 		return nil
@@ -27,6 +34,41 @@ func (s *Sealer) audit(ctx context.Context) error {
 		err = &Finding{Problem: problem}
 	}
 	return err
+}
+
+// compareAnchors checks that each checkpoint of a log that a seal in the database follows is still anchored. It
+// reads the database first: a checkpoint is anchored before a seal follows it. Error: *Finding.
+func (s *Sealer) compareAnchors(ctx context.Context, log int64) error {
+	var followed []int64
+	for after := int64(0); ; {
+		rows, err := s.Events.Raws(ctx, fold.LedgerLog.Category(), after, math.MaxInt64, page)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			event, err := s.Codec.Unmarshal(r.Type, r.Data)
+			if err != nil {
+				return fmt.Errorf("read the seal at position %d: %w", r.Position, err)
+			}
+			if sealed, ok := event.(credit.LogSealed); ok && sealed.Log == log && sealed.PreviousSize > 0 {
+				followed = append(followed, sealed.PreviousSize)
+			}
+			after = r.Position
+		}
+		if len(rows) < page {
+			break
+		}
+	}
+	names, err := s.Anchors.Files.List(ctx, logName(checkpointsFolder, log), "")
+	if err != nil {
+		return err
+	}
+	for _, size := range followed {
+		if _, anchored := slices.BinarySearch(names, fmt.Sprintf("%020d", size)); !anchored {
+			return removed(log, size)
+		}
+	}
+	return nil
 }
 
 // compareRecent compares the records of the last bundle with their rows. Error: *Finding, which names the

@@ -16,6 +16,8 @@
 //  5. It appends ledger.sealed: the tree so far, the tree over all accounts, and the previous checkpoint.
 //  6. It examines the rows up to this event, writes tiles and records, and signs the tree.
 //  7. It creates the checkpoint's name. If another node has created it, both must have the same root.
+//  8. It appends a ledger.sealed that names this checkpoint, so that its removal is found. An idle pass does so
+//     when the pass before ended too early.
 //
 // Each step may be repeated. A process that ends after any of them leaves nothing that the next pass cannot
 // continue: tiles of an unsigned tree are overwritten, and a ledger.sealed without a checkpoint is an event
@@ -41,5 +43,6 @@
 // # Limits
 //
 // A row whose payload was changed, but not its chain, contradicts no leaf. The sealer finds it when the row
-// is new or belongs to a ledger; the daily audit finds it everywhere.
+// is new or belongs to a ledger; the daily audit finds it everywhere. The same audit finds a checkpoint that was
+// removed although a newer one is anchored.
 package seal

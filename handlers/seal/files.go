@@ -119,7 +119,7 @@ func (a Anchors) Checkpoint(ctx context.Context, keys translog.Keys, o translog.
 }
 
 // Head reads the newest state. known is a checkpoint that was read before, which bounds the listing; the
-// zero value lists all.
+// zero value lists all. Error: *Finding, also when the known checkpoint was removed.
 func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 	var h Head
 	var err error
@@ -135,11 +135,20 @@ func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 	after := ""
 	if known.Opening.Number == h.Opening.Number && known.Signed != nil {
 		h.Signed, h.Checkpoint = known.Signed, known.Checkpoint
-		after = fmt.Sprintf("%020d", known.Checkpoint.Size)
+		after = fmt.Sprintf("%020d", known.Checkpoint.Size-1) // the known one is listed, too
 	}
 	names, err := a.Files.List(ctx, logName(checkpointsFolder, h.Opening.Number), after)
-	if err != nil || len(names) == 0 {
+	if err != nil {
 		return h, err
+	}
+	if h.Signed != nil {
+		if len(names) == 0 || names[0] != fmt.Sprintf("%020d", known.Checkpoint.Size) {
+			return h, removed(h.Opening.Number, known.Checkpoint.Size)
+		}
+		names = names[1:]
+	}
+	if len(names) == 0 {
+		return h, nil
 	}
 	size, err := strconv.ParseInt(names[len(names)-1], 10, 64)
 	if err != nil {
@@ -147,6 +156,11 @@ func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 	}
 	h.Signed, h.Checkpoint, err = a.Checkpoint(ctx, h.Keys, h.Opening, size)
 	return h, err
+}
+
+// removed is the finding about a checkpoint that was anchored once.
+func removed(log, size int64) *Finding {
+	return &Finding{Problem: fmt.Sprintf("the checkpoint of size %d of log %d is not anchored any more: the anchors were removed or replaced by older ones, or this node uses another place", size, log)}
 }
 
 // Tree reads the tiles and records of a log.

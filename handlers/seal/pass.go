@@ -46,7 +46,7 @@ func (s *Sealer) once(ctx context.Context) (sealed bool, err error) {
 		return false, err
 	}
 	if st.business == 0 {
-		return false, nil
+		return false, st.acknowledge(ctx, h)
 	}
 	if err := st.compareStates(ctx); err != nil {
 		return false, err
@@ -54,7 +54,10 @@ func (s *Sealer) once(ctx context.Context) (sealed bool, err error) {
 	if err := st.appendSeal(ctx, h); err != nil {
 		return false, err
 	}
-	return true, s.sign(ctx, h, st)
+	if h, err = s.sign(ctx, h, st); err != nil {
+		return false, err
+	}
+	return true, st.acknowledge(ctx, h)
 }
 
 // readHead reads the newest state of the anchors, and begins the log at the first start.
@@ -90,9 +93,11 @@ func (s *Sealer) anchored(ctx context.Context, known Head) (Head, error) {
 		return h, err
 	}
 	last := log.Last
-	older := h.Opening.Number < last.Log || h.Opening.Number == last.Log && h.Checkpoint.Size < last.PreviousSize
-	if last.Log > 0 && older {
-		return h, &Finding{Problem: fmt.Sprintf("the checkpoint of size %d of log %d is not anchored any more: the anchors were removed or replaced by older ones, or this node uses another place", last.PreviousSize, last.Log)}
+	switch same := h.Opening.Number == last.Log; {
+	case last.Log > 0 && (h.Opening.Number < last.Log || same && h.Checkpoint.Size < last.PreviousSize):
+		return h, removed(last.Log, last.PreviousSize)
+	case same && last.PreviousSize > 0 && h.Checkpoint.Size == last.PreviousSize && h.Checkpoint.Digest() != last.Previous:
+		return h, &Finding{Problem: fmt.Sprintf("the checkpoint of size %d of log %d was replaced: the newest seal names another one", last.PreviousSize, last.Log)}
 	}
 	return h, nil
 }
@@ -203,8 +208,34 @@ func (s *Sealer) follow(ctx context.Context, h Head, st *state) (*state, error) 
 	return st, nil
 }
 
+// acknowledge appends a ledger.sealed that follows the newest checkpoint, unless one does. So the database
+// names each anchored checkpoint, and its removal is found even when no event follows. The next checkpoint
+// covers the event.
+func (st *state) acknowledge(ctx context.Context, h Head) error {
+	log, err := st.Commands.LedgerLog(ctx)
+	if err != nil || h.Signed == nil || log.Last.Log == h.Opening.Number && log.Last.PreviousSize >= h.Checkpoint.Size {
+		return err
+	}
+	if _, err = st.recordSeal(ctx, h); errors.Is(err, ErrRival) {
+		return nil // the other node's seal, or its next pass, does it
+	}
+	return err
+}
+
 // appendSeal appends ledger.sealed and extends the tree up to it.
 func (st *state) appendSeal(ctx context.Context, h Head) error {
+	recorded, err := st.recordSeal(ctx, h)
+	if err != nil {
+		return err
+	}
+	if err := st.settle(ctx, recorded.Position); err != nil {
+		return err
+	}
+	return st.extend(ctx, recorded.Position, all)
+}
+
+// recordSeal appends ledger.sealed about the tree so far, and the checkpoint before it. Error: ErrRival.
+func (st *state) recordSeal(ctx context.Context, h Head) (eventstore.Recorded, error) {
 	accounts := st.accounts.Tree()
 	sealed := credit.LogSealed{
 		Log: h.Opening.Number, Size: st.tree.Size, Root: st.tree.Root.String(), Position: st.position,
@@ -218,15 +249,9 @@ func (st *state) appendSeal(ctx context.Context, h Head) error {
 	recorded, err := st.Commands.SealLog(ctx, sealed)
 	var rival *eventstore.ConflictError
 	if errors.As(err, &rival) || fault.Has(err, fault.ResourceConflict) {
-		return fmt.Errorf("%w: %w", ErrRival, err)
+		return recorded, fmt.Errorf("%w: %w", ErrRival, err)
 	}
-	if err != nil {
-		return err
-	}
-	if err := st.settle(ctx, recorded.Position); err != nil {
-		return err
-	}
-	return st.extend(ctx, recorded.Position, all)
+	return recorded, err
 }
 
 // Salt returns the salt of the totals in the seal of a tree. Only the owner of the key can compute it.
@@ -255,25 +280,25 @@ func (s *Sealer) settle(ctx context.Context, position int64) error {
 }
 
 // sign signs the tree and creates the checkpoint's name. When another node has created it, both must have
-// the same tree.
-func (s *Sealer) sign(ctx context.Context, h Head, st *state) error {
+// the same tree. It returns the new head.
+func (s *Sealer) sign(ctx context.Context, h Head, st *state) (Head, error) {
 	c := translog.Checkpoint{Origin: h.Opening.Origin, Tree: st.tree}
 	signed, err := c.Sign(s.Key)
 	if err != nil {
-		return err
+		return h, err
 	}
 	switch err := s.Anchors.Files.Create(ctx, checkpointName(h.Opening.Number, c.Size), signed); {
 	case errors.Is(err, anchor.ErrExists):
 		other, created, err := s.Anchors.Checkpoint(ctx, h.Keys, h.Opening, c.Size)
 		if err != nil {
-			return err
+			return h, err
 		}
 		if created.Tree != c.Tree {
-			return &Finding{Problem: fmt.Sprintf("the log was forked: another node has signed a different tree of size %d", c.Size)}
+			return h, &Finding{Problem: fmt.Sprintf("the log was forked: another node has signed a different tree of size %d", c.Size)}
 		}
 		signed = other
 	case err != nil:
-		return fmt.Errorf("anchor the checkpoint: %w", err)
+		return h, fmt.Errorf("anchor the checkpoint: %w", err)
 	}
 	st.outdated = append(st.outdated, outdated{st.signed.Size, s.Now()})
 	st.signed, st.business = st.tree, 0
@@ -284,7 +309,7 @@ func (s *Sealer) sign(ctx context.Context, h Head, st *state) error {
 	s.mu.Unlock()
 	s.Log.InfoContext(ctx, "ledger checkpoint", "log", h.Opening.Number, "size", c.Size, "root", c.Root.String(), "digest", c.Digest())
 	st.prune(ctx)
-	return nil
+	return h, nil
 }
 
 // keepPartials is how long partial tiles stay after a larger checkpoint. Slower nodes may still read them.

@@ -1,6 +1,7 @@
 package seal_test
 
 import (
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"vqa/eventstore/postgres"
 	"vqa/eventstore/translog"
 	"vqa/handlers/anchor"
+	"vqa/handlers/command"
 	"vqa/handlers/seal"
 )
 
@@ -152,6 +154,101 @@ func TestForgedGrant(t *testing.T) {
 	require.Empty(t, w.sizes())
 }
 
+// unanchor removes a checkpoint, as the owner of the place can.
+func (w *world) unanchor(size int64) {
+	w.Helper()
+	require.NoError(w, w.files.Remove(w.Context(), fmt.Sprintf("checkpoints/0001/%020d", size)))
+}
+
+// TestARemovedCheckpointIsNamed removes single checkpoints. Nobody seals afterwards.
+func TestARemovedCheckpointIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.sealer()
+	first := w.seals(s)
+	w.buy(w.account, 1)
+	w.seals(s)
+	w.buy(w.account, 1)
+	newest := w.seals(s)
+	removed := func(err error, size int64) {
+		t.Helper()
+		var found *seal.Finding
+		require.ErrorAs(t, err, &found)
+		require.Contains(t, found.Problem, fmt.Sprintf("the checkpoint of size %d of log 1 is not anchored any more", size))
+	}
+	require.NoError(t, s.FullAudit(t.Context()))
+
+	// An older one: the audit names it.
+	kept, err := w.files.Read(t.Context(), fmt.Sprintf("checkpoints/0001/%020d", first.Checkpoint.Size))
+	require.NoError(t, err)
+	w.unanchor(first.Checkpoint.Size)
+	_, err = w.sealer().Pass(t.Context())
+	require.NoError(t, err)
+	removed(w.sealer().FullAudit(t.Context()), first.Checkpoint.Size)
+	require.NoError(t, w.files.Create(t.Context(), fmt.Sprintf("checkpoints/0001/%020d", first.Checkpoint.Size), kept))
+
+	// Only the newest one, with no event after it, and then with one.
+	w.unanchor(newest.Checkpoint.Size)
+	for range 2 {
+		_, err = s.Pass(t.Context())
+		removed(err, newest.Checkpoint.Size)
+		_, err = w.sealer().Pass(t.Context())
+		removed(err, newest.Checkpoint.Size)
+		removed(w.sealer().FullAudit(t.Context()), newest.Checkpoint.Size)
+		w.buy(w.account, 1)
+	}
+	require.Len(t, w.checkpoints(1), 2, "nothing is signed")
+
+	// The same checkpoint again ends the finding.
+	require.NoError(t, w.files.Create(t.Context(), fmt.Sprintf("checkpoints/0001/%020d", newest.Checkpoint.Size), newest.Signed))
+	w.seals(s)
+	require.Nil(t, s.Found())
+	w.requireOneHistory(1)
+}
+
+// TestAPassThatEndedEarlyIsAcknowledged ends a pass after it has anchored its checkpoint. The next idle pass
+// names the checkpoint in the database.
+func TestAPassThatEndedEarlyIsAcknowledged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	victim := w.sealer(func(o *seal.Options) { o.Commands = &once{Service: w.Service} })
+	_, err := victim.Pass(t.Context())
+	require.ErrorIs(t, err, errKilled)
+	anchored := w.checkpoints(1)
+	require.Len(t, anchored, 1)
+	log, err := w.LedgerLog(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, log.Last.PreviousSize)
+	next := w.sealer()
+	for range 3 {
+		w.seals2(next)
+	}
+	log, err = w.LedgerLog(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, anchored[0].Digest(), log.Last.Previous)
+	rows, err := w.store.Raws(t.Context(), "ledger_log", 0, 1_000_000, 10)
+	require.NoError(t, err)
+	require.Len(t, rows, 2, "an idle pass appends one seal, and the next one none")
+	w.unanchor(anchored[0].Size)
+	_, err = w.sealer().Pass(t.Context())
+	var found *seal.Finding
+	require.ErrorAs(t, err, &found)
+}
+
+// once records one seal and then fails.
+type once struct {
+	*command.Service
+	recorded bool
+}
+
+func (o *once) SealLog(ctx context.Context, sealed credit.LogSealed) (eventstore.Recorded, error) {
+	if o.recorded {
+		return eventstore.Recorded{}, errKilled
+	}
+	o.recorded = true
+	return o.Service.SealLog(ctx, sealed)
+}
+
 // sizes returns the sizes of the anchored checkpoints of log 1.
 func (w *world) sizes() []int64 { return seal.Sizes(w, w.files, 1) }
 
@@ -164,7 +261,7 @@ func TestAnchorsAreReplaced(t *testing.T) {
 	w.buy(w.account, 1)
 	w.seals(s)
 	w.buy(w.account, 1)
-	newest := w.seals(s)
+	w.seals(s)
 
 	empty, err := anchor.Open(t.Context(), anchor.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
@@ -175,19 +272,9 @@ func TestAnchorsAreReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, names, "and enrolls no key")
 
-	// Only the newest checkpoint is removed: the next seal in the database does not name it, so the log
-	// goes on from the one before, with the same tree.
-	require.NoError(t, w.files.Remove(t.Context(), fmt.Sprintf("checkpoints/0001/%020d", newest.Checkpoint.Size)))
-	w.buy(w.account, 1)
-	again := w.sealer()
-	w.seals(again)
-	proof, err := translog.ProveConsistency(again.Newest().Checkpoint.Tree, seal.Tree{Files: w.files, Log: 1}.Read(t.Context()), newest.Checkpoint.Size)
-	require.NoError(t, err)
-	require.NoError(t, translog.VerifyConsistency(newest.Checkpoint.Tree, again.Newest().Checkpoint.Tree, proof), "a kept checkpoint is still part of the log")
-
-	// Two are removed: the newest seal follows one of them.
+	// The newest two are removed, and a new log begins.
 	for _, c := range w.checkpoints(1)[1:] {
-		require.NoError(t, w.files.Remove(t.Context(), fmt.Sprintf("checkpoints/0001/%020d", c.Size)))
+		w.unanchor(c.Size)
 	}
 	_, err = w.sealer().Pass(t.Context())
 	require.ErrorAs(t, err, &found)
