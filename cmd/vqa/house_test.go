@@ -60,6 +60,11 @@ var importRules = append([]importRule{
 		why:   "it writes to a log past the commands",
 	},
 	{
+		name: "the witness without storage is for tests", in: []string{"vqa/..."}, except: []string{"vqa/handlers/witness/witnesstest"},
+		never: []string{"vqa/handlers/witness/witnesstest"},
+		why:   "it signs for every log of a key",
+	},
+	{
 		name: "eventstore knows no rules and no readers", in: []string{"vqa/eventstore/..."},
 		never: []string{"vqa/projections/...", "vqa/handlers/...", "vqa/streaming/...", "vqa/gpu/...", "vqa/cmd/...", chi, pion},
 		why:   "the log outlives everything that reads it",

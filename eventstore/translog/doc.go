@@ -35,8 +35,7 @@
 //
 // # No caller yet
 //
-// The program does not ask witnesses (witness.go), and no bundle has the proof of an account (ParseAccount,
-// VerifyAbsence). Only the tests use them.
+// No bundle has the proof of an account (ParseAccount, VerifyAbsence). Only the tests use them.
 //
 // # States of a log
 //

@@ -67,15 +67,19 @@ func TestWitness(t *testing.T) {
 	message := fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s\n", at.Unix(), text)
 	line := binary.BigEndian.AppendUint64(append([]byte(nil), sum[:4]...), uint64(at.Unix()))
 	line = append(line, ed25519.Sign(witness, message)...)
-	both, err := translog.AddCosignatures(signed, fmt.Appendf(nil, "— witness.example %s\n", base64.StdEncoding.EncodeToString(line)))
+	cosignature := fmt.Sprintf("— witness.example %s\n", base64.StdEncoding.EncodeToString(line))
+	other := fmt.Sprintf("— witness.example %s\n", base64.StdEncoding.EncodeToString(append(line[:len(line)-1:len(line)-1], line[len(line)-1]^1)))
+	got, when, err := w.Cosignature(signed, []byte("noise\n"+other+cosignature))
 	require.NoError(t, err)
-	got, err := w.Cosigned(both)
+	require.Equal(t, []any{cosignature, at}, []any{string(got), when})
+	both := append(bytes.Clone(signed), got...)
+	when, err = w.Cosigned(both)
 	require.NoError(t, err)
-	require.Equal(t, at, got)
+	require.Equal(t, at, when)
 	_, _, err = translog.OpenCheckpoint(both, public(keyOf("a")))
 	require.NoError(t, err, "a cosigned checkpoint is still a checkpoint")
-	for _, bad := range []string{"", "hello\n", "— cut"} {
-		_, err := translog.AddCosignatures(signed, []byte(bad))
+	for _, bad := range []string{"", "hello\n", "— cut", other, strings.TrimSuffix(cosignature, "\n"), strings.Repeat("noise\n", 20) + cosignature} {
+		_, _, err := w.Cosignature(signed, []byte(bad))
 		require.Error(t, err, "%q", bad)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -80,21 +79,28 @@ func (k witnessKey) Verify(msg, sig []byte) bool {
 	return ed25519.Verify(k.of.key, signed, sig[timestampSize:])
 }
 
-// signaturePrefix is the beginning of each signature line of a note.
-const signaturePrefix = "— "
+// ID identifies the key of the witness: 8 hexadecimal digits.
+func (w Witness) ID() string { return fmt.Sprintf("%08x", w.hash) }
 
-// AddCosignatures appends the signature lines of a witness's response to a signed checkpoint. Error: the
-// response has other lines.
-func AddCosignatures(signed, lines []byte) ([]byte, error) {
-	if len(bytes.TrimSpace(lines)) == 0 {
-		return nil, errors.New("translog: the response has no cosignature")
-	}
+// mostLines bounds the signature lines of a response.
+const mostLines = 16
+
+// Cosignature returns the line among the lines of a response that is the witness's cosignature on a signed
+// checkpoint, and its time. It ignores other lines. Error: no line is.
+func (w Witness) Cosignature(signed, lines []byte) (line []byte, at time.Time, err error) {
+	n := 0
 	for line := range bytes.Lines(lines) {
-		if !bytes.HasPrefix(line, []byte(signaturePrefix)) || !bytes.HasSuffix(line, []byte("\n")) {
-			return nil, errors.New("translog: the response has a line that is not a signature")
+		if n++; n > mostLines {
+			break
+		}
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			continue // Cosigned would read a cut line together with the next one
+		}
+		if at, err := w.Cosigned(append(bytes.Clone(signed), line...)); err == nil {
+			return line, at, nil
 		}
 	}
-	return append(bytes.Clone(signed), lines...), nil
+	return nil, time.Time{}, fmt.Errorf("translog: the response of %s has no cosignature of the checkpoint that its key verifies", w.Name)
 }
 
 // AddCheckpointRequest returns the body of a request of https://c2sp.org/tlog-witness: the size that the

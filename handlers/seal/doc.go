@@ -1,7 +1,8 @@
 // Package seal keeps the transparency log of the ledger: it examines the new events, appends them to the
 // tree, and anchors signed checkpoints outside the database.
 //
-// It may import domain, eventstore, handlers/anchor, handlers/command and the standard library.
+// It may import domain, eventstore, handlers/anchor, handlers/command, handlers/witness and the standard
+// library.
 //
 // # A pass
 //
@@ -28,6 +29,13 @@
 // The sealer keeps the state of each account in memory. At its start it folds the ledgers once and compares
 // the account tree with the one in the newest ledger.sealed, which the signed tree covers. After an error
 // it begins again. It is the only state: another node that seals is followed by reading its rows.
+//
+// # Witnesses
+//
+// The configured witnesses are asked after a checkpoint is anchored, and again at the beginning of each pass until
+// they have cosigned it. Their cosignatures are kept beside it, in files that are written once. A witness that
+// fails delays nothing, unless the quorum is missed: then the next checkpoint is not signed. A witness that has
+// cosigned a tree which the log does not extend is a finding.
 //
 // # Findings
 //

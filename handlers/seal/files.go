@@ -27,6 +27,8 @@ const (
 	logsFolder        = "logs"
 	checkpointsFolder = "checkpoints"
 	treesFolder       = "trees"
+	// cosignaturesFolder has a folder for each cosigned checkpoint, and there a file of each witness.
+	cosignaturesFolder = "cosignatures"
 )
 
 func keyName(n int64) string { return fmt.Sprintf("%s/%08d", keysFolder, n) }
@@ -45,9 +47,11 @@ type Head struct {
 	// sealer.
 	Keys    translog.Keys
 	Opening translog.Opening
-	// Signed is the newest checkpoint, and Checkpoint its content. Signed is nil before the first.
+	// Signed is the newest checkpoint, with the cosignatures of Cosigned, and Checkpoint its content. Signed is
+	// nil before the first.
 	Signed     []byte
 	Checkpoint translog.Checkpoint
+	Cosigned   []Cosigned
 }
 
 // Anchors reads the files that are created once: keys, openings and checkpoints.
@@ -56,6 +60,8 @@ type Anchors struct {
 	// Pins are the keys that may begin the log, or replace a lost key. Without pins, the first key that
 	// was anchored counts.
 	Pins []ed25519.PublicKey
+	// Witnesses are the keys of the configured witnesses, whose cosignatures belong to the checkpoints.
+	Witnesses []translog.Witness
 }
 
 // Keys reads and verifies the key statements.
@@ -134,7 +140,7 @@ func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 	h.Checkpoint = translog.Checkpoint{Origin: h.Opening.Origin, Tree: translog.EmptyTree()}
 	after := ""
 	if known.Opening.Number == h.Opening.Number && known.Signed != nil {
-		h.Signed, h.Checkpoint = known.Signed, known.Checkpoint
+		h.Signed, h.Checkpoint, h.Cosigned = known.Signed, known.Checkpoint, known.Cosigned
 		after = fmt.Sprintf("%020d", known.Checkpoint.Size-1) // the known one is listed, too
 	}
 	names, err := a.Files.List(ctx, logName(checkpointsFolder, h.Opening.Number), after)
@@ -148,14 +154,17 @@ func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 		names = names[1:]
 	}
 	if len(names) == 0 {
-		return h, nil
+		return a.addCosignatures(ctx, h)
 	}
 	size, err := strconv.ParseInt(names[len(names)-1], 10, 64)
 	if err != nil {
 		return h, &Finding{Problem: fmt.Sprintf("the file %q is not the name of a checkpoint", names[len(names)-1])}
 	}
-	h.Signed, h.Checkpoint, err = a.Checkpoint(ctx, h.Keys, h.Opening, size)
-	return h, err
+	h.Cosigned = nil
+	if h.Signed, h.Checkpoint, err = a.Checkpoint(ctx, h.Keys, h.Opening, size); err != nil {
+		return h, err
+	}
+	return a.addCosignatures(ctx, h)
 }
 
 // removed is the finding about a checkpoint that was anchored once.

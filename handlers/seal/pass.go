@@ -33,6 +33,9 @@ func (s *Sealer) once(ctx context.Context) (sealed bool, err error) {
 	if err := s.Commands.AddLedgerKey(ctx, s.PublicKey()); err != nil {
 		return false, fmt.Errorf("publish the key: %w", err)
 	}
+	if h, err = s.cosign(ctx, h); err != nil {
+		return false, err
+	}
 	st, err := s.upToDate(ctx, h)
 	if err != nil {
 		return false, err
@@ -51,13 +54,20 @@ func (s *Sealer) once(ctx context.Context) (sealed bool, err error) {
 	if err := st.compareStates(ctx); err != nil {
 		return false, err
 	}
+	if err := s.checkQuorum(h); err != nil {
+		return false, err
+	}
 	if err := st.appendSeal(ctx, h); err != nil {
 		return false, err
 	}
 	if h, err = s.sign(ctx, h, st); err != nil {
 		return false, err
 	}
-	return true, st.acknowledge(ctx, h)
+	if err := st.acknowledge(ctx, h); err != nil {
+		return true, err
+	}
+	_, err = s.cosign(ctx, h)
+	return true, err
 }
 
 // readHead reads the newest state of the anchors, and begins the log at the first start.
@@ -187,11 +197,17 @@ func (s *Sealer) follow(ctx context.Context, h Head, st *state) (*state, error) 
 	if st.tree.Size > h.Checkpoint.Size {
 		return s.open(ctx, h) // this node has read further than the other one
 	}
-	settled, err := s.Events.Settled(ctx)
+	_, records, err := translog.ReadRecords(h.Checkpoint.Tree, st.files.Read(ctx), h.Checkpoint.Size-1)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the newest records of the log: %w", err)
 	}
-	switch err := st.extend(ctx, settled, h.Checkpoint.Size-st.tree.Size); {
+	end, err := translog.ParseLeaf(records[len(records)-1])
+	if err != nil {
+		return s.open(ctx, h) // it says that the last leaf is not an event
+	}
+	// The other node has signed these rows, so they are settled. The settled position of this moment can be lower:
+	// a writer that began later may block it again.
+	switch err := st.extend(ctx, end.Position, h.Checkpoint.Size-st.tree.Size); {
 	case missing(err):
 		return s.open(ctx, h) // the tiles of the tree that this node knows were removed
 	case err != nil:
@@ -303,7 +319,7 @@ func (s *Sealer) sign(ctx context.Context, h Head, st *state) (Head, error) {
 	st.outdated = append(st.outdated, outdated{st.signed.Size, s.Now()})
 	st.signed, st.business = st.tree, 0
 	clear(st.moved)
-	h.Signed, h.Checkpoint = signed, c
+	h.Signed, h.Checkpoint, h.Cosigned = signed, c, nil
 	s.mu.Lock()
 	s.head = h
 	s.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/postgres"
+	"vqa/eventstore/translog"
 )
 
 // Events reads the log of events. *postgres.Store implements it.
@@ -56,6 +57,10 @@ type Options struct {
 	// Key signs. Origin is that of the first log, for the first start.
 	Key    ed25519.PrivateKey
 	Origin string
+	// Witnesses are asked to cosign each checkpoint after it was anchored. Anchors.Witnesses must have their keys.
+	// Quorum is how many of them must have cosigned the newest checkpoint before the next one is signed.
+	Witnesses []Witness
+	Quorum    int
 	// Audit is the part of the daily audit that reads the whole database. It returns a problem, or "".
 	Audit func(ctx context.Context) (string, error)
 	Now   func() time.Time
@@ -76,6 +81,9 @@ type Sealer struct {
 	// lastGood is the end of the last pass without an error, and lastError the error since then.
 	lastGood  time.Time
 	lastError error
+	// asked has the outcome of the last request to each witness about askedLog, by its name.
+	asked    map[string]asked
+	askedLog int64
 }
 
 // New returns a sealer.
@@ -94,13 +102,20 @@ func (s *Sealer) Newest() Head {
 // NewestCheckpoint returns the newest signed checkpoint that this node has seen, or nil.
 func (s *Sealer) NewestCheckpoint() []byte { return s.Newest().Signed }
 
-// ReadCheckpoint returns the signed checkpoint of a log with a size, or nil when there is none.
+// ReadCheckpoint returns the signed checkpoint of a log with a size, with its cosignatures, or nil when there is
+// none.
 func (s *Sealer) ReadCheckpoint(ctx context.Context, log, size int64) ([]byte, error) {
-	signed, err := s.Anchors.Files.Read(ctx, checkpointName(log, size))
+	h := Head{Opening: translog.Opening{Number: log}, Checkpoint: translog.Checkpoint{Tree: translog.Tree{Size: size}}}
+	var err error
+	h.Signed, err = s.Anchors.Files.Read(ctx, checkpointName(log, size))
 	if missing(err) {
 		return nil, nil
 	}
-	return signed, err
+	if err != nil {
+		return nil, err
+	}
+	h, err = s.Anchors.addCosignatures(ctx, h)
+	return h.Signed, err
 }
 
 // Found returns the finding that has stopped sealing, or nil.
@@ -164,7 +179,7 @@ func (s *Sealer) crowded(ctx context.Context) bool {
 }
 
 // Pass makes one pass and reports whether it anchored a checkpoint. Errors: *Finding, ErrNotApproved,
-// ErrRival, or a store cannot be reached.
+// ErrRival, ErrUnwitnessed, or a store cannot be reached.
 func (s *Sealer) Pass(ctx context.Context) (sealed bool, err error) {
 	s.pass.Lock()
 	defer s.pass.Unlock()
@@ -188,7 +203,7 @@ func (s *Sealer) FullAudit(ctx context.Context) error {
 
 // note keeps the outcome of a pass for the alarms.
 func (s *Sealer) note(ctx context.Context, err error) {
-	if err != nil && !errors.Is(err, ErrRival) {
+	if err != nil && !errors.Is(err, ErrRival) && !errors.Is(err, ErrUnwitnessed) {
 		s.state = nil // it may be ahead of the anchored tree
 	}
 	s.mu.Lock()
