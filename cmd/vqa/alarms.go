@@ -24,9 +24,10 @@ const (
 	alarmParked = "parked_events"
 	alarmLag    = "subscriber_lag"
 	// alarmLedger means that the database contradicts the transparency log, and alarmUnsealed that new
-	// events are not sealed.
-	alarmLedger   = "ledger_finding"
-	alarmUnsealed = "ledger_unsealed"
+	// events are not sealed. alarmUnwitnessed means that a witness does not cosign.
+	alarmLedger      = "ledger_finding"
+	alarmUnsealed    = "ledger_unsealed"
+	alarmUnwitnessed = "ledger_unwitnessed"
 )
 
 const (
@@ -167,7 +168,7 @@ func (w *alarmWatch) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, label)
 	}
 	raised := w.names()
-	for _, name := range []string{alarmParked, alarmLag, alarmForged, alarmLostDecision, alarmLedger, alarmUnsealed} {
+	for _, name := range []string{alarmParked, alarmLag, alarmForged, alarmLostDecision, alarmLedger, alarmUnsealed, alarmUnwitnessed} {
 		value := 0.0
 		if slices.Contains(raised, name) {
 			value = 1

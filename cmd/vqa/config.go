@@ -112,6 +112,9 @@ type config struct {
 	LedgerLock      time.Duration `env:"VQA_LEDGER_LOCK" envDefault:"0" help:"How long an S3 bucket with object lock must keep each checkpoint; 0 means that the default of the bucket applies."`
 	LedgerKeys      []string      `env:"VQA_LEDGER_KEYS" format:"ed25519 public keys in base64, comma-separated" help:"Keys that may begin the log of the ledger, or replace a lost key. When empty, the first key that was written to the place of the checkpoints counts."`
 
+	LedgerWitnesses     []string `env:"VQA_LEDGER_WITNESSES" format:"name+hash+key@URL, comma-separated" help:"Witnesses (C2SP tlog-witness) that cosign each checkpoint of the ledger: the verifier key, and the URL to which add-checkpoint is appended. An http URL is accepted for a target of VQA_EGRESS_ALLOW."`
+	LedgerWitnessQuorum int      `env:"VQA_LEDGER_WITNESS_QUORUM" envDefault:"0" format:"witnesses" help:"Witnesses that must have cosigned a checkpoint before the next one is signed; 0 means that a witness that is away only raises an alarm."`
+
 	SessionIssuer   string `group:"Sessions" env:"VQA_SESSION_ISSUER" format:"http or https URL" help:"Issuer of first-party sessions besides this service, compared exactly with the claim iss. When empty, only the sessions of /signin are accepted."`
 	SessionAudience string `env:"VQA_SESSION_AUDIENCE" help:"Value that the claim aud of a session must contain. When empty, the claim is not checked."`
 	SessionKeysURL  string `env:"VQA_SESSION_JWKS_URL" format:"https URL" help:"Public keys (JWKS) that sign the sessions."`

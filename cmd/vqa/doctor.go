@@ -19,7 +19,8 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check everything that the service needs, and say how to repair it",
 		Long: `Checks the parts of the service by using them: it starts the database, which it creates before the
-first start; it stores and analyzes a demo video; and it sends one request to each language model.
+first start; it stores and analyzes a demo video; and it sends one request to each language model
+and to each witness of the ledger.
 It writes nothing to the database. The exit status is 1 when a part is broken.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := loadConfig()
@@ -51,7 +52,7 @@ func (c config) installation() doctor.Installation {
 		DatabaseURL: c.DatabaseURL, PostgresBin: c.PostgresBin, InspectLog: inspectLog,
 		Released: catalog(c)[0].CreatedAt, Now: machineTime,
 		EngineServers: len(c.InferenceURL) > 0, Patience: c.InferencePatience, LLMTimeout: c.LLMTimeout,
-		CompareInstallation: c.compareInstallation, Subscribers: checkSubscribers,
+		CompareInstallation: c.compareInstallation, Subscribers: checkSubscribers, Witnesses: c.inspectWitnesses,
 		OpenFFmpeg: c.openFFmpeg, Picture: extractPicture, OpenEngine: c.engine,
 		LanguageModel: c.languageModel, VisionModel: c.visionModel,
 	}

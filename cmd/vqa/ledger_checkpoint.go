@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,11 +63,14 @@ func ledgerCheckpointCommand() *cobra.Command {
 				keyID := credit.LedgerKeyID(sealer.PublicKey())
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{
-						"checkpoints": n, "key_id": keyID, "origin": head.Checkpoint.Origin, "size": head.Checkpoint.Size, "root": head.Checkpoint.Root.String(),
+						"checkpoints": n, "key_id": keyID, "origin": head.Checkpoint.Origin, "size": head.Checkpoint.Size, "root": head.Checkpoint.Root.String(), "cosignatures": len(head.Cosigned),
 					})
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%d checkpoints signed with %s\n", n, keyID)
 				fmt.Fprintf(cmd.OutOrStdout(), "the log has %d leaves and the root %s\n", head.Checkpoint.Size, head.Checkpoint.Root)
+				for _, c := range head.Cosigned {
+					fmt.Fprintf(cmd.OutOrStdout(), "cosigned by %s at %s\n", c.Witness, c.At.Format(time.DateTime))
+				}
 				return nil
 			})
 		},

@@ -35,8 +35,10 @@ func (c config) checkLedger() error {
 	if u, err := url.Parse(c.LedgerAnchorURL); err != nil || c.LedgerAnchorURL != "" && u.Scheme != "file" && u.Scheme != "s3" {
 		return errors.New("configuration: VQA_LEDGER_ANCHOR_URL must be a file:// or s3:// URL")
 	}
-	_, err := c.ledgerPins()
-	return err
+	if _, err := c.ledgerPins(); err != nil {
+		return err
+	}
+	return c.checkWitnesses()
 }
 
 // ledgerPlaces opens the place of the tiles, which is the object store, and that of the anchors.
@@ -68,16 +70,22 @@ func (a *app) logSealerWith(ctx context.Context, key ed25519.PrivateKey) (s *sea
 	if err != nil {
 		return nil, nil, err
 	}
-	tiles, anchors, err := a.ledgerPlaces(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
 	public, err := url.Parse(a.config.PublicURL)
 	if err != nil {
 		return nil, nil, err
 	}
+	witnesses, witnessKeys, err := a.config.witnesses()
+	if err != nil {
+		return nil, nil, err
+	}
+	tiles, anchors, err := a.ledgerPlaces(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	s = seal.New(seal.Options{
-		Events: a.store, Commands: a.commands, Codec: a.codec, Anchors: seal.Anchors{Files: anchors, Pins: pins}, Tiles: tiles,
+		Events: a.store, Commands: a.commands, Codec: a.codec, Tiles: tiles,
+		Anchors:   seal.Anchors{Files: anchors, Pins: pins, Witnesses: witnessKeys},
+		Witnesses: witnesses, Quorum: a.config.LedgerWitnessQuorum,
 		Key: key, Origin: public.Host + "/ledger/" + credit.LedgerKeyID(key.Public().(ed25519.PublicKey)),
 		Audit: a.auditAll, Now: a.clock.Now, Log: a.log,
 	})
@@ -117,15 +125,18 @@ func (a *app) auditAll(ctx context.Context) (string, error) {
 func (s *server) ownAlarms() []alarm { return append(s.forged.alarms(), ledgerAlarms(s.logSealer)...) }
 
 // ledgerAlarms returns the alarms of the transparency log.
-func ledgerAlarms(s *seal.Sealer) []alarm {
+func ledgerAlarms(s *seal.Sealer) (raised []alarm) {
+	if away := s.Unwitnessed(); away != nil {
+		raised = append(raised, alarm{alarmUnwitnessed, "ledger", away.Error(), "make the witnesses reachable, and see: vqa ledger witnesses"})
+	}
 	if found := s.Found(); found != nil {
-		return []alarm{{
+		return append(raised, alarm{
 			alarmLedger, "ledger", found.Error(),
 			"find out who changed the database; after a restore from a backup: vqa ledger restart --reason TEXT",
-		}}
+		})
 	}
 	if err := s.Unsealed(); err != nil {
-		return []alarm{{alarmUnsealed, "ledger", "new events are not sealed: " + err.Error(), "make the anchors reachable, or approve the key of this node"}}
+		raised = append(raised, alarm{alarmUnsealed, "ledger", "new events are not sealed: " + err.Error(), "make the anchors reachable, or approve the key of this node"})
 	}
-	return nil
+	return raised
 }

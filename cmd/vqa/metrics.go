@@ -205,6 +205,11 @@ func (s *server) metrics() http.Handler {
 		func() float64 { return float64(s.config.MinFreeSpace) })
 	gauge("vqa_clock_ahead_seconds", "How far the clock of this machine is ahead of the database's. The service uses the database's.",
 		func() float64 { return s.clock.Offset().Seconds() })
+	gauge("vqa_ledger_witnesses", "Configured witnesses of the ledger's checkpoints.", func() float64 { return float64(len(s.logSealer.Witnesses)) })
+	gauge("vqa_ledger_cosignatures", "Witnesses that have cosigned the newest checkpoint that this node has seen.",
+		func() float64 { return float64(len(s.logSealer.Newest().Cosigned)) })
+	gauge("vqa_ledger_witness_quorum", "Witnesses that must have cosigned a checkpoint before the next one is signed (VQA_LEDGER_WITNESS_QUORUM).",
+		func() float64 { return float64(s.logSealer.Quorum) })
 	gauge("vqa_analyses_queued", "Queued live analyses; -1 when unknown.", func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
 		defer cancel()

@@ -82,6 +82,61 @@ func (h Head) withCosignature(w translog.Witness, line []byte, at time.Time) Hea
 	return h
 }
 
+// answer is the outcome of a request to a witness.
+type answer struct {
+	of Witness
+	// size is the tree that the witness is assumed to know, and afterwards the one that it knows.
+	size int64
+	line []byte
+	at   time.Time
+	err  error
+}
+
+// askAll asks witnesses about a checkpoint, all at the same time.
+func (s *Sealer) askAll(ctx context.Context, h Head, answers []answer) {
+	var asking sync.WaitGroup
+	for i := range answers {
+		asking.Go(func() {
+			a := &answers[i]
+			if a.line, a.size, a.err = s.ask(ctx, h, a.of, a.size); a.err == nil {
+				a.line, a.at, a.err = a.of.Key().Cosignature(h.Signed, a.line)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// WitnessState is what a witness says about the newest checkpoint.
+type WitnessState struct {
+	Name string
+	// At is the time of its cosignature, or Err says why there is none.
+	At  time.Time
+	Err error
+}
+
+// AskWitnesses asks every witness about the newest anchored checkpoint, also those that have cosigned it. It keeps
+// no cosignature. There are no states before the first checkpoint. A *Finding in a state means that the log does
+// not extend the tree that the witness knows.
+func (s *Sealer) AskWitnesses(ctx context.Context) (Head, []WitnessState, error) {
+	h, err := s.Anchors.Head(ctx, Head{})
+	if err != nil || h.Signed == nil {
+		return h, nil, err
+	}
+	answers := make([]answer, len(s.Witnesses))
+	for i, w := range s.Witnesses {
+		answers[i] = answer{of: w, size: h.Checkpoint.Size}
+	}
+	s.askAll(ctx, h, answers)
+	states := make([]WitnessState, len(answers))
+	for i, a := range answers {
+		states[i] = WitnessState{a.of.Key().Name, a.at, a.err}
+		if errors.Is(a.err, ErrRival) {
+			states[i].Err = nil // it has just cosigned a newer one
+		}
+	}
+	return h, states, nil
+}
+
 // cosign asks the witnesses that have not cosigned the newest checkpoint, all at the same time, and keeps their
 // cosignatures. A witness that fails is asked again by a later pass. The caller holds s.pass. Error: *Finding
 // when a witness has cosigned a tree that this log does not extend.
@@ -89,35 +144,19 @@ func (s *Sealer) cosign(ctx context.Context, h Head) (Head, error) {
 	if h.Signed == nil {
 		return h, nil
 	}
-	type answer struct {
-		of   Witness
-		line []byte
-		size int64
-		err  error
-	}
 	var answers []answer
 	for _, w := range s.Witnesses {
 		if size, due := s.due(h, w.Key()); due {
 			answers = append(answers, answer{of: w, size: size})
 		}
 	}
-	var asking sync.WaitGroup
-	for i := range answers {
-		asking.Go(func() {
-			a := &answers[i]
-			a.line, a.size, a.err = s.ask(ctx, h, a.of, a.size)
-		})
-	}
-	asking.Wait()
+	s.askAll(ctx, h, answers)
 	var finding *Finding
 	for _, a := range answers {
 		if errors.Is(a.err, ErrRival) {
 			continue // the other node asks for its newer checkpoint
 		}
-		line, at, err := a.line, time.Time{}, a.err
-		if err == nil {
-			line, at, err = a.of.Key().Cosignature(h.Signed, line)
-		}
+		line, at, err := a.line, a.at, a.err
 		if err == nil {
 			name := cosignatureName(h.Opening.Number, h.Checkpoint.Size, a.of.Key())
 			if err = s.Anchors.Files.Create(ctx, name, line); errors.Is(err, anchor.ErrExists) {

@@ -38,6 +38,7 @@ type world struct {
 	pool    *pgxpool.Pool
 	owner   *pgx.Conn
 	files   *anchor.Place
+	dir     string
 	account string
 
 	mu    sync.Mutex
@@ -70,7 +71,8 @@ func newWorld(t testing.TB) *world {
 	var running sync.WaitGroup
 	running.Go(func() { pipeline.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	w.files, err = anchor.Open(t.Context(), anchor.Options{Dir: t.TempDir()})
+	w.dir = t.TempDir()
+	w.files, err = anchor.Open(t.Context(), anchor.Options{Dir: w.dir})
 	require.NoError(t, err)
 	w.account = w.newAccount()
 	return w

@@ -85,6 +85,9 @@ type Installation struct {
 	// Both are empty when there are none.
 	Subscribers func(ctx context.Context, databaseURL string) (detail, fix string, err error)
 
+	// Witnesses returns a finding for each witness of the ledger.
+	Witnesses func(ctx context.Context) ([]Finding, error)
+
 	OpenFFmpeg func(context.Context) (*ffmpeg.Runner, error)
 	// Picture extracts a JPEG that shows a ball.
 	Picture    func(context.Context, *ffmpeg.Runner) ([]byte, error)
@@ -143,6 +146,7 @@ var (
 		{"installation", checkInstallation},
 		{"log", checkLog},
 		{"subscribers", checkSubscribers},
+		{"witnesses", checkWitnesses},
 		{"clock", checkClock},
 	}
 	// Media has the checks of ffmpeg, of the engine and of one analysis.

@@ -139,6 +139,24 @@ func TestCheckSubscribers(t *testing.T) {
 	}
 }
 
+func TestCheckWitnesses(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		all  []Finding
+		err  error
+		want Finding
+	}{
+		"none":   {nil, nil, found("no witness is configured (VQA_LEDGER_WITNESSES)")},
+		"well":   {[]Finding{found("one cosigns"), found("two cosigns")}, nil, found("one cosigns; two cosigns")},
+		"away":   {[]Finding{found("one cosigns"), {Verdict: Warning, Detail: "two is away", Fix: "reach it"}}, nil, Finding{Verdict: Warning, Detail: "one cosigns; two is away", Fix: "reach it"}},
+		"forked": {[]Finding{wrong("look", "forked"), {Verdict: Warning, Detail: "two is away", Fix: "reach it"}}, nil, Finding{Verdict: Broken, Detail: "forked; two is away", Fix: "look; reach it"}},
+		"error":  {nil, errors.New("away"), wrong("make the place of the checkpoints available (VQA_LEDGER_ANCHOR_URL), then: vqa ledger witnesses", "away")},
+	} {
+		x := &Examination{Installation: Installation{Witnesses: func(context.Context) ([]Finding, error) { return tt.all, tt.err }}}
+		require.Equal(t, tt.want, checkWitnesses(t.Context(), x), name)
+	}
+}
+
 func TestCheckInstallation(t *testing.T) {
 	t.Parallel()
 	mismatch := &node.MismatchError{Part: node.SecretKey, Problem: "another key", Remedy: "copy it"}

@@ -238,11 +238,11 @@ func worstOf(all []Finding) Finding {
 	if len(all) == 0 {
 		return found("positions are drawn in order, and no open transaction blocks the readers")
 	}
-	worst := Finding{Verdict: Warning}
+	worst := Finding{Verdict: OK}
 	var details, fixes []string
 	for _, f := range all {
-		if f.Verdict == Broken {
-			worst.Verdict = Broken
+		if f.Verdict == Broken || worst.Verdict == OK {
+			worst.Verdict = f.Verdict
 		}
 		details = append(details, f.Detail)
 		if f.Fix != "" {
@@ -282,6 +282,18 @@ func checkSubscribers(ctx context.Context, x *Examination) Finding {
 		return Finding{Verdict: Warning, Detail: detail, Fix: fix}
 	}
 	return found("no parked events, and no subscriber is late")
+}
+
+// checkWitnesses checks that each witness of the ledger cosigns the newest checkpoint.
+func checkWitnesses(ctx context.Context, x *Examination) Finding {
+	all, err := x.Witnesses(ctx)
+	if err != nil {
+		return wrong("make the place of the checkpoints available (VQA_LEDGER_ANCHOR_URL), then: vqa ledger witnesses", "%v", err)
+	}
+	if len(all) == 0 {
+		return found("no witness is configured (VQA_LEDGER_WITNESSES)")
+	}
+	return worstOf(all)
 }
 
 func embeddedFix(err error) string {

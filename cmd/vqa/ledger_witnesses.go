@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/doctor"
+	"vqa/cmd/vqa/internal/terminal"
+	"vqa/eventstore/postgres"
+	"vqa/eventstore/translog"
+	"vqa/handlers/intake/egress"
+	"vqa/handlers/seal"
+	"vqa/handlers/witness"
+)
+
+// mostWitnesses bounds the configured witnesses. A header of GET /v1/credits has all their cosignatures.
+const mostWitnesses = 8
+
+// checkWitnesses checks the settings of the witnesses.
+func (c config) checkWitnesses() error {
+	if n := len(c.LedgerWitnesses); n > mostWitnesses {
+		return fmt.Errorf("configuration: VQA_LEDGER_WITNESSES names %d witnesses, but at most %d are asked", n, mostWitnesses)
+	}
+	if c.LedgerWitnessQuorum < 0 || c.LedgerWitnessQuorum > len(c.LedgerWitnesses) {
+		return wrongValue("VQA_LEDGER_WITNESS_QUORUM", c.LedgerWitnessQuorum, "must be from 0 to the number of VQA_LEDGER_WITNESSES")
+	}
+	names := map[string]bool{}
+	for _, text := range c.LedgerWitnesses {
+		s, err := witness.ParseSetting(text)
+		switch {
+		case err != nil:
+			return wrongValue("VQA_LEDGER_WITNESSES", text, "must be name+hash+key@URL of a witness for ed25519 cosignatures: "+err.Error())
+		case names[s.Key.Name]:
+			return wrongValue("VQA_LEDGER_WITNESSES", text, "must name each witness once")
+		case !c.mayReach(s.URL):
+			return wrongValue("VQA_LEDGER_WITNESSES", text, "must have an https URL, or an http URL of a target in VQA_EGRESS_ALLOW")
+		}
+		names[s.Key.Name] = true
+	}
+	return nil
+}
+
+// witnesses returns the clients of the configured witnesses and their keys. They reach public hosts, and the targets
+// of VQA_EGRESS_ALLOW.
+func (c config) witnesses() (clients []seal.Witness, keys []translog.Witness, err error) {
+	if len(c.LedgerWitnesses) == 0 {
+		return nil, nil, nil
+	}
+	guarded, err := egress.New(egress.Options{Allow: c.EgressAllow, CAFile: c.EgressCAFile})
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening the HTTP client of the witnesses: %w", err)
+	}
+	for _, text := range c.LedgerWitnesses {
+		s, err := witness.ParseSetting(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		var out http.RoundTripper = guarded
+		if s.URL.Scheme == "http" { // checkWitnesses has compared the target with VQA_EGRESS_ALLOW
+			out = &http.Transport{DisableKeepAlives: true}
+		}
+		clients, keys = append(clients, witness.New(s, out)), append(keys, s.Key)
+	}
+	return clients, keys, nil
+}
+
+// askWitnesses asks each configured witness about the newest checkpoint. It needs no database.
+func (c config) askWitnesses(ctx context.Context) (h seal.Head, states []seal.WitnessState, err error) {
+	log := slog.New(slog.DiscardHandler)
+	a := &app{config: c, clock: postgres.NewClock(time.Now, log)}
+	pins, err := c.ledgerPins()
+	if err != nil {
+		return h, nil, err
+	}
+	clients, keys, err := c.witnesses()
+	if err != nil {
+		return h, nil, err
+	}
+	tiles, anchors, err := a.ledgerPlaces(ctx)
+	if err != nil {
+		return h, nil, err
+	}
+	s := seal.New(seal.Options{
+		Anchors: seal.Anchors{Files: anchors, Pins: pins, Witnesses: keys}, Tiles: tiles, Witnesses: clients, Now: a.clock.Now, Log: log,
+	})
+	h, states, err = s.AskWitnesses(ctx)
+	err = errors.Join(err, tiles.Close())
+	if anchors != tiles {
+		err = errors.Join(err, anchors.Close())
+	}
+	return h, states, err
+}
+
+// inspectWitnesses returns a finding for each witness.
+func (c config) inspectWitnesses(ctx context.Context) ([]doctor.Finding, error) {
+	if len(c.LedgerWitnesses) == 0 {
+		return nil, nil
+	}
+	h, states, err := c.askWitnesses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h.Signed == nil {
+		return []doctor.Finding{{Verdict: doctor.OK, Detail: "no checkpoint is signed yet, so no witness was asked"}}, nil
+	}
+	var found []doctor.Finding
+	for _, s := range states {
+		f := doctor.Finding{Verdict: doctor.OK, Detail: s.Name + " cosigns"}
+		if s.Err != nil {
+			f = doctor.Finding{Verdict: doctor.Warning, Detail: s.Err.Error(), Fix: "give the witness the origin and the key that vqa ledger witnesses prints, and make it reachable"}
+		}
+		if errors.As(s.Err, new(*seal.Finding)) {
+			f.Verdict, f.Fix = doctor.Broken, "find out who changed the database or the checkpoints; sealing stops"
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// shownWitness is a witness as it is printed.
+type shownWitness struct {
+	Name     string     `json:"name"`
+	URL      string     `json:"url"`
+	Cosigned *time.Time `json:"cosigned_at"`
+	Problem  string     `json:"problem,omitempty"`
+}
+
+func ledgerWitnessesCommand() *cobra.Command {
+	var asJSON bool
+	cmd := strict(&cobra.Command{
+		Use:   "witnesses",
+		Short: "Ask each witness of VQA_LEDGER_WITNESSES about the newest checkpoint",
+		Long: "Asks each witness to cosign the newest checkpoint, and prints what it says. The origin and the verifier key of the log\n" +
+			"are printed, too: a witness needs both. It needs no database. The exit status is 1 when fewer witnesses than\n" +
+			"VQA_LEDGER_WITNESS_QUORUM cosign, or when one has cosigned another history.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := loadConfig()
+			if err != nil {
+				return err
+			}
+			h, states, err := c.askWitnesses(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return c.printWitnesses(cmd, h, states, asJSON)
+		},
+	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (c config) printWitnesses(cmd *cobra.Command, h seal.Head, states []seal.WitnessState, asJSON bool) error {
+	key := ""
+	if h.Keys.Current != nil {
+		var err error
+		if key, err = translog.VerifierKey(h.Opening.Origin, h.Keys.Current); err != nil {
+			return err
+		}
+	}
+	shown, failed, cosigned := []shownWitness{}, false, 0
+	for i, text := range c.LedgerWitnesses {
+		setting, err := witness.ParseSetting(text)
+		if err != nil {
+			return err
+		}
+		one := shownWitness{Name: setting.Key.Name, URL: setting.URL.String(), Problem: "no checkpoint is signed yet"}
+		if i < len(states) {
+			if one.Problem = ""; states[i].Err != nil {
+				one.Problem = states[i].Err.Error()
+			} else if cosigned++; !states[i].At.IsZero() {
+				one.Cosigned = &states[i].At
+			}
+			failed = failed || errors.As(states[i].Err, new(*seal.Finding))
+		}
+		shown = append(shown, one)
+	}
+	failed = failed || h.Signed != nil && cosigned < c.LedgerWitnessQuorum
+	if err := showWitnesses(cmd, h, key, shown, asJSON); err != nil {
+		return err
+	}
+	if failed {
+		return exitError(1)
+	}
+	return nil
+}
+
+func showWitnesses(cmd *cobra.Command, h seal.Head, key string, shown []shownWitness, asJSON bool) error {
+	if asJSON {
+		return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{
+			"origin": h.Opening.Origin, "verifier_key": key, "size": h.Checkpoint.Size, "witnesses": shown,
+		})
+	}
+	screen := terminal.NewScreen(cmd.OutOrStdout())
+	fmt.Fprintf(screen, "origin %s\nverifier key %s\nnewest checkpoint: %d leaves\n", h.Opening.Origin, key, h.Checkpoint.Size)
+	t := terminal.Table{{"WITNESS", "URL", "COSIGNED", "PROBLEM"}}
+	for _, w := range shown {
+		at := "no"
+		if w.Cosigned != nil {
+			at = w.Cosigned.Format(time.DateTime)
+		}
+		t = append(t, []string{w.Name, w.URL, at, w.Problem})
+	}
+	t.Print(screen)
+	return nil
+}
