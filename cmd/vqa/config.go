@@ -78,7 +78,7 @@ type config struct {
 	StreamGrace       time.Duration `env:"VQA_STREAM_GRACE" envDefault:"20s" help:"Time in which a client that lost its connection may come back. Then the stream ends as completed."`
 	MediaAddr         string        `env:"VQA_MEDIA_ADDR" envDefault:"0.0.0.0:0" format:"IP:port" help:"Where media arrive, over UDP and TCP. Port 0 chooses a free port; behind a firewall or a NAT, set one that is forwarded."`
 	MediaPublicIP     string        `env:"VQA_MEDIA_PUBLIC_IP" format:"IP address" help:"Address that clients send media to, where it is not that of this machine."`
-	TURNAddr          string        `env:"VQA_TURN_ADDR" envDefault:"0.0.0.0:0" format:"IP:port" help:"Where the embedded TURN relay listens, over UDP and TCP, for clients that cannot reach VQA_MEDIA_ADDR. When empty, there is no relay."`
+	TURNAddr          string        `env:"VQA_TURN_ADDR" envDefault:"0.0.0.0:0" format:"IP:port, or off" help:"Where the embedded TURN relay listens, over UDP and TCP, for clients that cannot reach VQA_MEDIA_ADDR. With off, there is no relay."`
 	NodeURL           string        `env:"VQA_NODE_URL" format:"http or https URL" help:"Where other nodes reach this one, for clients of streams that it runs. When empty, it is VQA_ADDR, with the first address of this machine instead of 0.0.0.0."`
 	ICEServers        []string      `env:"VQA_ICE_SERVERS" secret:"true" format:"URLs, comma-separated" help:"Further STUN and TURN servers for clients, as stun:host:port or turn:user:password@host:port."`
 

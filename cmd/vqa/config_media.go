@@ -8,6 +8,9 @@ import (
 	"vqa/streaming/peer"
 )
 
+// noRelay is the value of VQA_TURN_ADDR without a relay. An empty variable has its default.
+const noRelay = "off"
+
 // mediaOptions returns the ports and servers of live streams. secret signs the credentials of the relay.
 func (c config) mediaOptions(secret []byte) (o peer.Options, err error) {
 	if o.Address, err = netip.ParseAddrPort(c.MediaAddr); err != nil {
@@ -18,10 +21,10 @@ func (c config) mediaOptions(secret []byte) (o peer.Options, err error) {
 			return o, wrongValue("VQA_MEDIA_PUBLIC_IP", c.MediaPublicIP, "must be an IP address")
 		}
 	}
-	if c.TURNAddr != "" {
+	if c.TURNAddr != noRelay {
 		relay := &peer.RelayOptions{Secret: secret}
 		if relay.Address, err = netip.ParseAddrPort(c.TURNAddr); err != nil {
-			return o, wrongValue("VQA_TURN_ADDR", c.TURNAddr, "must be an IP address with a port, such as 0.0.0.0:3478")
+			return o, wrongValue("VQA_TURN_ADDR", c.TURNAddr, "must be an IP address with a port, such as 0.0.0.0:3478, or off")
 		}
 		if o.PublicIP.IsValid() {
 			relay.Host = o.PublicIP.String()

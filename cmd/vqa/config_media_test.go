@@ -35,15 +35,15 @@ func TestMediaOptions(t *testing.T) {
 	require.Equal(t, "192.0.2.1", o.Relay.Host)
 	require.Equal(t, uint16(8090), o.Address.Port())
 	require.Len(t, o.ICEServers, 1)
-	c.TURNAddr = ""
+	c.TURNAddr = "off"
 	o, err = c.mediaOptions(nil)
 	require.NoError(t, err)
 	require.Nil(t, o.Relay)
 	for name, wrong := range map[string]config{
 		"VQA_MEDIA_ADDR":      {MediaAddr: "localhost:1"},
-		"VQA_MEDIA_PUBLIC_IP": {MediaAddr: "0.0.0.0:0", MediaPublicIP: "example.com"},
+		"VQA_MEDIA_PUBLIC_IP": {TURNAddr: "off", MediaAddr: "0.0.0.0:0", MediaPublicIP: "example.com"},
 		"VQA_TURN_ADDR":       {MediaAddr: "0.0.0.0:0", TURNAddr: "3478"},
-		"VQA_ICE_SERVERS":     {MediaAddr: "0.0.0.0:0", ICEServers: []string{"turn:secret@x"}},
+		"VQA_ICE_SERVERS":     {TURNAddr: "off", MediaAddr: "0.0.0.0:0", ICEServers: []string{"turn:secret@x"}},
 	} {
 		_, err := wrong.mediaOptions(nil)
 		require.ErrorContains(t, err, name)

@@ -1,6 +1,6 @@
 // Requests to the streams of the service, with a client token or the token of a session.
 
-import type { Stream } from "./messages.js";
+import type { Preflight, Stream } from "./messages.js";
 
 // The prefix of a client token. An API key has another one.
 const tokenPrefix = "svcct_";
@@ -25,7 +25,7 @@ export function tokenProblem(token: string): string {
   return token.startsWith(tokenPrefix) ? "" : `This is not a client token. A client token starts with ${tokenPrefix}.`;
 }
 
-async function request(method: string, path: string, token: string, more: RequestInit = {}): Promise<Stream> {
+async function request<T = Stream>(method: string, path: string, token: string, more: RequestInit = {}): Promise<T> {
   const headers = { Authorization: `Bearer ${token}`, ...more.headers };
   const response = await fetch(path, { ...more, method, headers, cache: "no-store" });
   const body: unknown = await response.json().catch(() => null);
@@ -33,7 +33,7 @@ async function request(method: string, path: string, token: string, more: Reques
     const error = (body as { error?: { code?: string; message?: string } } | null)?.error;
     throw new ApiError(response.status, error?.code ?? "", error?.message ?? `The service answered with status ${response.status}.`);
   }
-  return body as Stream;
+  return body as T;
 }
 
 export function createStream(token: string, prompt: string): Promise<Stream> {
@@ -42,6 +42,13 @@ export function createStream(token: string, prompt: string): Promise<Stream> {
   return request("POST", "/v1/streams", token, {
     body: JSON.stringify({ prompt }),
     headers: { "Content-Type": "application/json", "Idempotency-Key": key },
+  });
+}
+
+export function preflight(token: string, step: { id?: string; transport?: string; sdp?: string }): Promise<Preflight> {
+  return request("POST", "/v1/streams/preflight", token, {
+    body: JSON.stringify(step),
+    headers: { "Content-Type": "application/json" },
   });
 }
 

@@ -3,10 +3,11 @@
 import { Account } from "./account.js";
 import { tokenProblem } from "./api.js";
 import { draw, list } from "./boxes.js";
+import { testConnection } from "./connection.js";
 import type { Detection, EndReason, ServerMessage, Stream } from "./messages.js";
 import { Session } from "./session.js";
 import { open, type Kind, type Source } from "./source.js";
-import { answerWords, clock, count, endAdvice, endTitle, errorWords, percent } from "./words.js";
+import { answerWords, clock, connectionWords, count, endAdvice, endTitle, errorWords, percent } from "./words.js";
 
 // How often the sent size and rate are read, in milliseconds.
 const statsEvery = 1000;
@@ -29,6 +30,8 @@ const question = find("question", HTMLInputElement);
 const startButton = find("start", HTMLButtonElement);
 const updateButton = find("update", HTMLButtonElement);
 const endButton = find("end", HTMLButtonElement);
+const testButton = find("test", HTMLButtonElement);
+const connection = find("connection", HTMLElement);
 const view = find("view", HTMLVideoElement);
 const boxes = find("boxes", HTMLCanvasElement);
 const state = find("state", HTMLElement);
@@ -73,6 +76,7 @@ function phase(name: "idle" | "starting" | "queued" | "connecting" | "live" | "e
   say(state, text);
   const running = name !== "idle" && name !== "ended";
   startButton.hidden = running;
+  testButton.hidden = running;
   source.disabled = running;
   endButton.hidden = !running;
   endButton.disabled = name === "starting";
@@ -138,6 +142,22 @@ async function start(): Promise<void> {
   phase("connecting", "Connecting…");
   endButton.focus();
   stats = setInterval(() => void showSent(), statsEvery);
+}
+
+// test shows which ways to the service work. A failed test says why a stream would end as ice_failed.
+async function test(): Promise<void> {
+  say(trouble, "");
+  if (!checkToken()) return;
+  testButton.disabled = true;
+  say(connection, "Testing the connection…");
+  try {
+    say(connection, connectionWords(await testConnection(credential())));
+  } catch (error) {
+    say(connection, "");
+    say(trouble, errorWords(error));
+  } finally {
+    testButton.disabled = false;
+  }
 }
 
 function receive(message: ServerMessage): void {
@@ -220,6 +240,7 @@ endButton.addEventListener("click", () => {
   say(state, "Ending…");
   session?.end();
 });
+testButton.addEventListener("click", () => void test());
 source.addEventListener("change", () => {
   fileField.hidden = chosen() !== "file";
 });
@@ -230,3 +251,4 @@ fileField.hidden = chosen() !== "file";
 account = await Account.open(signedOut);
 showAccount();
 startButton.disabled = false;
+testButton.disabled = false;

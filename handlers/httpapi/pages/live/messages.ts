@@ -12,6 +12,20 @@ export interface Stream {
   failure_diagnostic: { hint: string } | null;
 }
 
+// A test of the connection, without a stream.
+export interface Preflight {
+  id: string;
+  ice_servers: IceServer[];
+  sdp: string | null;
+  report: PreflightReport | null;
+}
+
+export interface PreflightReport {
+  connected: boolean;
+  connect_ms: number | null;
+  hint: string | null;
+}
+
 export interface Detection {
   term: string;
   confidence: number;

@@ -2,6 +2,7 @@
 // themselves until the service says that the stream has ended.
 
 import { ApiError, createStream, endStream, readStream } from "./api.js";
+import { forBrowser } from "./ice.js";
 import type { ClientMessage, EndReason, IceError, IceServer, ServerMessage, Stream } from "./messages.js";
 import { errorWords } from "./words.js";
 
@@ -172,13 +173,7 @@ export class Session {
   }
 
   #open(servers: IceServer[]): void {
-    const peer = new RTCPeerConnection({
-      iceServers: servers.map(({ urls, username, credential }) => ({
-        urls,
-        ...(username === null ? {} : { username }),
-        ...(credential === null ? {} : { credential }),
-      })),
-    });
+    const peer = new RTCPeerConnection({ iceServers: forBrowser(servers) });
     this.#peer = peer;
     peer.addTransceiver(this.track, { direction: "sendonly" });
     peer.onicecandidate = ({ candidate }) => this.#trickle(candidate ? candidate.toJSON() : null);

@@ -1,6 +1,7 @@
 // The texts of the page that depend on codes of the service.
 
 import { ApiError } from "./api.js";
+import { ways, type Connection, type Way } from "./connection.js";
 import type { EndReason, Result, Stream } from "./messages.js";
 
 // Each end reason: what happened, and what to do.
@@ -50,6 +51,20 @@ export function errorWords(error: unknown): string {
   if (error instanceof ApiError) return errors[error.code] ?? error.message;
   if (error instanceof TypeError) return "The service cannot be reached. Check your network connection.";
   return error instanceof Error ? error.message : String(error);
+}
+
+const wayNames: Record<Way, string> = { udp: "UDP", tcp: "TCP", relay: "Relay" };
+
+// connectionWords says which ways to the service work, and what to do when none does.
+export function connectionWords(connection: Connection): string {
+  const each = ways.map((way) => {
+    const report = connection[way];
+    const result = !report ? "not offered by the service" : report.connected ? `works, ${report.connect_ms ?? 0} ms` : "does not work";
+    return `${wayNames[way]}: ${result}.`;
+  });
+  const works = ways.some((way) => connection[way]?.connected);
+  const hint = connection.udp?.hint ?? ends.ice_failed[1];
+  return `${each.join(" ")} ${works ? "Your video can reach the service." : `Your video cannot reach the service. ${hint}`}`;
 }
 
 export function answerWords(result: Result): string {

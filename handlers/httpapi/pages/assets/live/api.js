@@ -38,6 +38,12 @@ export function createStream(token, prompt) {
         headers: { "Content-Type": "application/json", "Idempotency-Key": key },
     });
 }
+export function preflight(token, step) {
+    return request("POST", "/v1/streams/preflight", token, {
+        body: JSON.stringify(step),
+        headers: { "Content-Type": "application/json" },
+    });
+}
 export function readStream(token, id) {
     return request("GET", `/v1/streams/${id}`, token);
 }

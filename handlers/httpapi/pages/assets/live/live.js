@@ -2,9 +2,10 @@
 import { Account } from "./account.js";
 import { tokenProblem } from "./api.js";
 import { draw, list } from "./boxes.js";
+import { testConnection } from "./connection.js";
 import { Session } from "./session.js";
 import { open } from "./source.js";
-import { answerWords, clock, count, endAdvice, endTitle, errorWords, percent } from "./words.js";
+import { answerWords, clock, connectionWords, count, endAdvice, endTitle, errorWords, percent } from "./words.js";
 // How often the sent size and rate are read, in milliseconds.
 const statsEvery = 1000;
 function find(id, kind) {
@@ -25,6 +26,8 @@ const question = find("question", HTMLInputElement);
 const startButton = find("start", HTMLButtonElement);
 const updateButton = find("update", HTMLButtonElement);
 const endButton = find("end", HTMLButtonElement);
+const testButton = find("test", HTMLButtonElement);
+const connection = find("connection", HTMLElement);
 const view = find("view", HTMLVideoElement);
 const boxes = find("boxes", HTMLCanvasElement);
 const state = find("state", HTMLElement);
@@ -65,6 +68,7 @@ function phase(name, text) {
     say(state, text);
     const running = name !== "idle" && name !== "ended";
     startButton.hidden = running;
+    testButton.hidden = running;
     source.disabled = running;
     endButton.hidden = !running;
     endButton.disabled = name === "starting";
@@ -131,6 +135,24 @@ async function start() {
     phase("connecting", "Connecting…");
     endButton.focus();
     stats = setInterval(() => void showSent(), statsEvery);
+}
+// test shows which ways to the service work. A failed test says why a stream would end as ice_failed.
+async function test() {
+    say(trouble, "");
+    if (!checkToken())
+        return;
+    testButton.disabled = true;
+    say(connection, "Testing the connection…");
+    try {
+        say(connection, connectionWords(await testConnection(credential())));
+    }
+    catch (error) {
+        say(connection, "");
+        say(trouble, errorWords(error));
+    }
+    finally {
+        testButton.disabled = false;
+    }
 }
 function receive(message) {
     switch (message.type) {
@@ -214,6 +236,7 @@ endButton.addEventListener("click", () => {
     say(state, "Ending…");
     session?.end();
 });
+testButton.addEventListener("click", () => void test());
 source.addEventListener("change", () => {
     fileField.hidden = chosen() !== "file";
 });
@@ -224,3 +247,4 @@ fileField.hidden = chosen() !== "file";
 account = await Account.open(signedOut);
 showAccount();
 startButton.disabled = false;
+testButton.disabled = false;

@@ -1,6 +1,7 @@
 // A session of the page: one stream, its socket and its peer connection. Both connections come back by
 // themselves until the service says that the stream has ended.
 import { ApiError, createStream, endStream, readStream } from "./api.js";
+import { forBrowser } from "./ice.js";
 import { errorWords } from "./words.js";
 // Times in milliseconds.
 const firstRetry = 500;
@@ -162,13 +163,7 @@ export class Session {
             await this.#offer(true);
     }
     #open(servers) {
-        const peer = new RTCPeerConnection({
-            iceServers: servers.map(({ urls, username, credential }) => ({
-                urls,
-                ...(username === null ? {} : { username }),
-                ...(credential === null ? {} : { credential }),
-            })),
-        });
+        const peer = new RTCPeerConnection({ iceServers: forBrowser(servers) });
         this.#peer = peer;
         peer.addTransceiver(this.track, { direction: "sendonly" });
         peer.onicecandidate = ({ candidate }) => this.#trickle(candidate ? candidate.toJSON() : null);

@@ -1,5 +1,6 @@
 // The texts of the page that depend on codes of the service.
 import { ApiError } from "./api.js";
+import { ways } from "./connection.js";
 // Each end reason: what happened, and what to do.
 const ends = {
     completed: ["The stream has ended.", "Start another one at any time."],
@@ -45,6 +46,18 @@ export function errorWords(error) {
     if (error instanceof TypeError)
         return "The service cannot be reached. Check your network connection.";
     return error instanceof Error ? error.message : String(error);
+}
+const wayNames = { udp: "UDP", tcp: "TCP", relay: "Relay" };
+// connectionWords says which ways to the service work, and what to do when none does.
+export function connectionWords(connection) {
+    const each = ways.map((way) => {
+        const report = connection[way];
+        const result = !report ? "not offered by the service" : report.connected ? `works, ${report.connect_ms ?? 0} ms` : "does not work";
+        return `${wayNames[way]}: ${result}.`;
+    });
+    const works = ways.some((way) => connection[way]?.connected);
+    const hint = connection.udp?.hint ?? ends.ice_failed[1];
+    return `${each.join(" ")} ${works ? "Your video can reach the service." : `Your video cannot reach the service. ${hint}`}`;
 }
 export function answerWords(result) {
     if (result.answer === "indeterminate")
