@@ -188,8 +188,11 @@ func (s *Session) End(ctx context.Context) error {
 // fault as error, then end.
 func (s *Session) Revoke(f *fault.Fault) {
 	say := message.ErrorOf(f)
-	s.want(ending{reason: stream.Failed, detail: "The stream may not go on: " + string(f.Code) + ".", say: &say})
+	s.want(ending{reason: stream.Failed, detail: Refused(f), say: &say})
 }
+
+// Refused is the detail of a stream that ends because its account or its API key may not use the service any more.
+func Refused(f *fault.Fault) string { return "The stream may not go on: " + string(f.Code) + "." }
 
 // Subscribe returns the messages of the session: live if it is, the results after a number as far as they
 // are kept, and all that follow. A negative number asks for no earlier results. The caller must call Close.

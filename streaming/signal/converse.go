@@ -111,6 +111,11 @@ func (c *socket) locate(ctx context.Context) (Place, *verdict) {
 				c.server.Logger.Warn("cannot read the place of a stream", "stream_id", c.streamID, "error", err)
 			}
 		case place.Ended != "":
+			if place.Refused != nil {
+				if v := c.reply(ctx, message.ErrorOf(place.Refused)); v != nil {
+					return Place{}, v
+				}
+			}
 			return Place{}, c.end(ctx, message.ServerEnd{Reason: place.Ended})
 		case place.Queued != nil:
 			reached = c.server.Now()

@@ -104,6 +104,11 @@ func (e *eventWriter) follow(ctx context.Context, streamID string, place Place, 
 	for {
 		switch {
 		case place.Ended != "":
+			if place.Refused != nil {
+				if err := e.event(message.ErrorOf(place.Refused)); err != nil {
+					return err
+				}
+			}
 			return e.event(message.ServerEnd{Reason: place.Ended})
 		case place.Session != nil:
 			return e.attend(ctx, place.Session, after)

@@ -28,6 +28,8 @@ type Streams interface {
 type Place struct {
 	// Ended is the reason of the end.
 	Ended stream.EndReason
+	// Refused is why the stream ended before it had a session, if its account or its key was refused.
+	Refused *fault.Fault
 	// Queued is the position of a stream without a slot.
 	Queued *message.Queued
 	// Session is the stream on this node.

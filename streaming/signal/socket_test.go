@@ -71,6 +71,23 @@ func TestEndedBeforeTheSocket(t *testing.T) {
 	c.closed(websocket.StatusNormalClosure, "ice_failed")
 }
 
+// TestRefusedInTheQueue: a client that waits for a slot learns why its stream ends without one.
+func TestRefusedInTheQueue(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, nil)
+	n.streams.put(streamID, signal.Place{Queued: &message.Queued{Position: 1}})
+	c, next := n.dial(), n.events("")
+	c.send(`{"type":"join"}`)
+	require.Equal(t, message.Queued{Position: 1}, c.next())
+	require.Contains(t, next(), "event: queued")
+	n.streams.put(streamID, signal.Place{Ended: stream.Failed, Refused: fault.New(fault.AccountRestricted, "")})
+	require.Equal(t, fault.AccountRestricted, c.next().(message.Error).Code)
+	require.Equal(t, message.ServerEnd{Reason: stream.Failed}, c.next())
+	c.closed(websocket.StatusNormalClosure, "error")
+	require.Contains(t, next(), `"code":"account_restricted"`)
+	require.Contains(t, next(), `"reason":"error"`)
+}
+
 func TestClosingTheSocketLeavesTheStream(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, nil)

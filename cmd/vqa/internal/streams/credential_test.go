@@ -11,6 +11,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/stream"
 	"vqa/handlers/command"
+	"vqa/projections/ledger"
 	"vqa/streaming/message"
 )
 
@@ -94,4 +95,48 @@ func TestStreamsEndWithTheirCredential(t *testing.T) {
 			require.Equal(t, message.ServerEnd{Reason: stream.Failed}, end)
 		})
 	}
+}
+
+// TestQueuedStreamsEndWithTheirCredential: a stream that waits for a slot ends within seconds too, and gives its place in
+// the queue to the next one. Two nodes look at the same queue.
+func TestQueuedStreamsEndWithTheirCredential(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n, _, _ := w.node("a", 0) // no stream gets a slot
+	w.node("b", 0)
+	issue := func() (command.IssuedKey, stream.State) {
+		key, err := w.commands.IssueKey(t.Context(), command.NewKey{Mode: account.Live, Tier: account.Paid, GrantSeconds: 100, Operator: "test"})
+		require.NoError(t, err)
+		prompt := "Is there a dog?"
+		caller := command.Caller{AccountID: key.AccountID, KeyID: key.KeyID, Livemode: true, Scopes: []string{"streams:create"}}
+		st, err := w.commands.CreateStream(t.Context(), caller, command.CreateStream{Prompt: &prompt})
+		require.NoError(t, err)
+		return key, st
+	}
+	restricted, first := issue()
+	revoked, second := issue()
+	_, third := issue()
+	time.Sleep(2 * lookEvery) // a valid credential ends nothing
+	require.Equal(t, stream.Queued, w.await(first.ID, func(stream.State) bool { return true }).Status)
+
+	require.NoError(t, w.commands.RestrictAccount(t.Context(), restricted.AccountID, "fraud", "test", ""))
+	require.NoError(t, w.commands.RevokeKey(t.Context(), revoked.AccountID, revoked.KeyID, "test", ""))
+	began := time.Now()
+	for code, st := range map[fault.Code]stream.State{fault.AccountRestricted: first, fault.KeyRevoked: second} {
+		ended := w.await(st.ID, func(st stream.State) bool { return st.EndedAt != nil })
+		require.Less(t, time.Since(began), 10*lookEvery, "on cores that other tests use too")
+		require.Equal(t, stream.Failed, ended.Reason)
+		require.Contains(t, ended.Detail, string(code))
+		require.Zero(t, ended.Usage.BilledSeconds)
+		place, err := places{n}.Place(t.Context(), st.ID)
+		require.NoError(t, err)
+		require.Equal(t, stream.Failed, place.Ended)
+		require.True(t, fault.Has(place.Refused, code), "a client that waits learns why")
+		balance, err := ledger.NewReader(w.pool).Balance(t.Context(), st.AccountID)
+		require.NoError(t, err)
+		require.EqualValues(t, 100, balance.AvailableSeconds(), "the hold is released")
+	}
+	place, err := places{n}.Place(t.Context(), third.ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, place.Queued.Position)
 }

@@ -73,6 +73,8 @@ type Node struct {
 	preflights *preflights
 	// filling has a token while one look runs.
 	filling chan struct{}
+	// queued are the creators of the streams that waited at the last look. The look that has the token uses it.
+	queued map[string]string
 
 	// forgetting counts the sessions whose end is awaited.
 	forgetting sync.WaitGroup
@@ -225,6 +227,9 @@ func (n *Node) settle(ctx context.Context, t *term) error {
 	if err := errors.Join(n.observe(ctx, t, active), n.revoke(ctx, t)); err != nil {
 		return err
 	}
+	if active, err = n.revokeQueued(ctx, active); err != nil {
+		return err
+	}
 	own, test, foreign := 0, 0, false
 	for _, st := range active {
 		if st.Node != t.lease.Incarnation() {
@@ -347,14 +352,17 @@ func (n *Node) forget(t *term, s *live.Session) {
 
 // endLost ends a live stream whose owner died.
 func (n *Node) endLost(ctx context.Context, st stream.State) error {
+	return n.sweep(ctx, st, fmt.Sprintf("The node %s that ran the stream was lost.", st.Node))
+}
+
+// sweep ends a stream that no node runs as failed.
+func (n *Node) sweep(ctx context.Context, st stream.State, detail string) error {
 	cause, err := n.Commands.CauseOf(ctx, fold.Stream.Stream(st.ID))
 	if err != nil {
 		return err
 	}
 	run := command.StreamRun{AccountID: st.AccountID, StreamID: st.ID, Actor: "sweep", Cause: cause}
-	_, _, err = n.Commands.ChangeStream(ctx, run, stream.End{
-		Reason: stream.Failed, Detail: fmt.Sprintf("The node %s that ran the stream was lost.", st.Node),
-	})
+	_, _, err = n.Commands.ChangeStream(ctx, run, stream.End{Reason: stream.Failed, Detail: detail})
 	if command.IsStale(err) {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/account"
@@ -44,6 +45,7 @@ type world struct {
 	commands *command.Service
 	read     *resources.Reader
 	store    *postgres.Store
+	pool     *pgxpool.Pool
 }
 
 func newWorld(t *testing.T) *world {
@@ -52,6 +54,7 @@ func newWorld(t *testing.T) *world {
 	pool, err := postgres.Connect(t.Context(), w.url)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
+	w.pool = pool
 	var inline []postgres.Projection
 	for _, p := range append(resources.Projections(), ledger.Projections()...) {
 		inline = append(inline, p)

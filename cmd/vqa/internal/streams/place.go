@@ -26,7 +26,8 @@ func (p places) Place(ctx context.Context, streamID string) (signal.Place, error
 	}
 	switch st.Status {
 	case stream.EndedStatus:
-		return signal.Place{Ended: st.Reason}, nil
+		refused, err := p.node.refusedSince(ctx, st)
+		return signal.Place{Ended: st.Reason, Refused: refused}, err
 	case stream.Queued:
 		return p.queued(ctx, st)
 	case stream.Ready, stream.Live: // it has an owner
