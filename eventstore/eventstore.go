@@ -142,12 +142,16 @@ type ForgedError struct {
 	Version int64
 	// Position is the position of the event, or 0 when it is another row.
 	Position int64
+	// Row names a row of a read model that differs from the events of the stream. It is empty for a row of the log.
+	Row string
 	// Problem says what is wrong with the row, for an operator.
 	Problem string
 }
 
 func (e *ForgedError) Error() string {
 	switch {
+	case e.Row != "":
+		return fmt.Sprintf("stream %s: the %s was not written by the service: %s", e.Stream, e.Row, e.Problem)
 	case e.Position > 0:
 		return fmt.Sprintf("stream %s: the event of version %d at position %d was not written by the service: %s", e.Stream, e.Version, e.Position, e.Problem)
 	case e.Version > 0:

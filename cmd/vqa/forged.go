@@ -17,7 +17,7 @@ const (
 // forgedRows bounds the rows that a node remembers. Further ones are only counted.
 const forgedRows = 1000
 
-// forged collects the rows of the log that the service did not write.
+// forged collects the rows of the database that the service did not write.
 type forged struct {
 	log *slog.Logger
 
@@ -38,8 +38,8 @@ func (f *forged) note(row *eventstore.ForgedError) {
 		f.known, f.first = map[eventstore.ForgedError]bool{}, row
 	}
 	f.known[*row] = true
-	f.log.Error("the log has a row that the service did not write", "stream", row.Stream.String(), "version", row.Version,
-		"position", row.Position, "problem", row.Problem, "fix", verifyAll)
+	f.log.Error("the database has a row that the service did not write", "stream", row.Stream.String(), "version", row.Version,
+		"position", row.Position, "row", row.Row, "problem", row.Problem, "fix", verifyAll)
 }
 
 // lostDecision notes that the database has lost the decision that MACs are demanded.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/eventstore"
 	"vqa/handlers/seal"
@@ -24,6 +25,8 @@ type manipulation struct {
 	wants []string
 	// refused is true when a purchase on the rich account must be refused.
 	refused bool
+	// credential is the hash of a secret that must not authenticate, or empty.
+	credential string
 	// anchored is why only the log of checkpoints outside the database can name it. The rows that
 	// are left are what the service wrote, in the order in which it wrote them.
 	anchored string
@@ -36,6 +39,9 @@ const (
 	rollback  = "the rest is an older state of the service, with valid MACs"
 	uncovered = "a MAC does not cover what the database assigns"
 )
+
+// forgedHash is the hash of a secret that the service never issued.
+var forgedHash = account.HashSecret("the secret of the attacker")
 
 // credits and checkpoints are streams of the rich account.
 func (f *forge) credits() string     { return "credit/" + f.rich }
@@ -156,8 +162,13 @@ var reviewed = []manipulation{
 	{name: "the id of the database replaced", wants: nil, refused: true, do: func(f *forge) {
 		f.sql("update log_identity set id = gen_random_uuid()")
 	}},
-	{name: "an API key with every scope added", wants: []string{"read_model"}, do: func(f *forge) {
-		f.sql(`insert into api_keys select 'key_forged', account_id, livemode, repeat('0', 64), created_at, doc from api_keys where account_id = $1 limit 1`, f.rich)
+	{name: "an API key with every scope added", wants: []string{"read_model"}, credential: forgedHash, do: func(f *forge) {
+		f.sql(`insert into api_keys select 'key_forged', account_id, livemode, $2, created_at,
+			(doc::jsonb - 'scopes' || jsonb_build_object('id', 'key_forged', 'secret_hash', $2::text))::json from api_keys where account_id = $1 limit 1`, f.rich, forgedHash)
+	}},
+	{name: "the secret of an API key replaced by that of the attacker", wants: []string{"read_model"}, credential: forgedHash, do: func(f *forge) {
+		f.sql(`update api_keys set secret_hash = $2, doc = (doc::jsonb || jsonb_build_object('secret_hash', $2::text))::json
+			where id = (select min(id) from api_keys where account_id = $1)`, f.rich, forgedHash)
 	}},
 	{name: "a balance raised in the read model", wants: []string{"balance"}, do: func(f *forge) {
 		f.sql("update credit_balances set posted_seconds = posted_seconds + 9000, sales_seconds = sales_seconds + 9000 where id = $1", f.rich)
@@ -177,6 +188,11 @@ func (m manipulation) check(t *testing.T, o outcome) (row string) {
 	signed, commands := "no", "accepted"
 	if o.refused != nil {
 		commands = "refused"
+	}
+	if m.credential != "" {
+		require.False(t, o.authenticated, "the forged credential authenticates")
+		require.NotEmpty(t, o.alarms, "the alarm forged_rows")
+		commands += "; its requests refused"
 	}
 	switch {
 	case m.anchored != "":
@@ -234,7 +250,7 @@ func (g *genuine) outcomeOf(t *testing.T, m manipulation, of string) string {
 	if m.anchored != "" {
 		finding = g.examine(t, g.copy(t, of))
 	}
-	o := g.judge(t, of)
+	o := g.judge(t, of, m.credential)
 	o.finding = finding
 	return m.check(t, o)
 }

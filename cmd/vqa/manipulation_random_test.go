@@ -173,7 +173,7 @@ func (g *genuine) random(t *testing.T) string {
 			continue
 		}
 		made++
-		o := g.judge(t, of)
+		o := g.judge(t, of, "")
 		require.True(t, o.named(), "manipulation %d: %s: not named (seed %d)", made, what, seed)
 		require.Empty(t, o.signed, "manipulation %d: %s: signed", made, what)
 	}

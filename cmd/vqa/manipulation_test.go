@@ -19,6 +19,7 @@ import (
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
 	"vqa/handlers/command"
+	"vqa/handlers/httpapi/edge"
 	"vqa/projections/ledger/audit"
 )
 
@@ -82,7 +83,7 @@ func newGenuine(t *testing.T) *genuine {
 		g.chains[e.stream][e.version] = e.chain.String()
 	}
 	require.NoError(t, f.db.Close(t.Context()))
-	o := g.judge(t, g.copy(t, g.config.DatabaseURL))
+	o := g.judge(t, g.copy(t, g.config.DatabaseURL), "")
 	require.NoError(t, o.err)
 	require.Empty(t, o.report.Mismatches, "nobody has manipulated it")
 	return g
@@ -251,6 +252,9 @@ type outcome struct {
 	signed []string
 	// refused is the error of a purchase on the rich account.
 	refused error
+	// authenticated says that the credential of the manipulation works, and alarms are raised by its use.
+	authenticated bool
+	alarms        []alarm
 	// finding is what stops the sealer of the transparency log, where only that can name it.
 	finding error
 }
@@ -274,8 +278,9 @@ func (o outcome) how() string {
 	}
 }
 
-// judge verifies a manipulated database, lets the sealer work on it, and buys credits.
-func (g *genuine) judge(t *testing.T, of string) (o outcome) {
+// judge verifies a manipulated database, lets the sealer work on it, and buys credits. It uses a credential, unless
+// its hash is empty.
+func (g *genuine) judge(t *testing.T, of, credential string) (o outcome) {
 	t.Helper()
 	c := g.config
 	c.DatabaseURL = of
@@ -296,6 +301,12 @@ func (g *genuine) judge(t *testing.T, of string) (o outcome) {
 	_, o.refused = a.commands.GrantCredits(t.Context(), command.GrantCredits{
 		CreditChange: command.CreditChange{AccountID: g.rich, Reason: "invoice", Operator: "ann"}, Kind: credit.Purchase, Seconds: 1,
 	})
+	if credential != "" {
+		rows := edge.Prove(a.resources, a.commands, a.forged.note, a.clock.Now)
+		key, found, err := rows.Key(t.Context(), credential)
+		require.NoError(t, err)
+		o.authenticated, o.alarms = found && key.SecretHash == credential, a.forged.alarms()
+	}
 	require.NoError(t, a.Close())
 	o.signed = g.falselySigned(t, of)
 	return o

@@ -288,7 +288,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 			AllowedPurchaseCents: c.AllowedPurchaseCents, CustomPurchaseEnabled: c.CustomPurchase,
 			MinPurchaseCents: c.MinPurchaseCents, BatchDiscountPct: c.BatchDiscountPct, BatchMinPrompts: 2, BatchMaxPrompts: 10,
 		},
-		LegacyKeys: legacyKeys, KeyUsed: s.keyUses.Note,
+		LegacyKeys: legacyKeys, KeyUsed: s.keyUses.Note, Forged: s.forged.note,
 		SignIn:   signIn,
 		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Answered: s.meter.answered, Log: s.log,
 		Reference:      renderer,

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/edge"
@@ -204,23 +203,10 @@ func TestReadinessNamesAlarms(t *testing.T) {
 	require.Equal(t, []any{"parked_events"}, failed.at("error.details.alarms"))
 }
 
-// narrowed replaces the scopes of every key.
-type narrowed struct {
-	httpapi.Resources
-	scopes []string
-}
-
-// Key implements httpapi.Resources.
-func (n narrowed) Key(ctx context.Context, hash string) (account.Key, bool, error) {
-	key, found, err := n.Resources.Key(ctx, hash)
-	key.Scopes = n.scopes
-	return key, found, err
-}
-
 func TestScopesBoundAKey(t *testing.T) {
 	t.Parallel()
-	w := open(t, func(o *httpapi.Options) { o.Resources = narrowed{o.Resources, []string{"videos:write"}} })
-	c := w.customer(0)
+	w := open(t)
+	c := w.customer(0).limited("videos:write")
 	created := c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`)
 	require.Equal(t, http.StatusCreated, created.StatusCode)
 	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "a write scope includes its read scope")

@@ -181,6 +181,8 @@ type Options struct {
 	// KeyUsed is called with every key that passed authentication. It must not block. It may
 	// be nil.
 	KeyUsed func(k account.Key, requestID string)
+	// Forged is called with each row of a credential that differs from its events. It must not block. It may be nil.
+	Forged func(*eventstore.ForgedError)
 	// Sessions verifies first-party sessions. If it is nil, none are accepted.
 	Sessions *edge.Sessions
 	// SignIn lets people sign in to the pages of this service. If it is nil, they cannot.
@@ -256,7 +258,7 @@ func (o *Options) check() error {
 // edge returns the options of the edge in front of operations.
 func (o Options) edge(c *edge.Contract, operations edge.Operations, deprecations []edge.Deprecation) edge.Options {
 	return edge.Options{
-		Contract: c, Operations: operations, Service: o.Service, Accounts: o.Resources, Windows: o.Windows, Rates: o.Rates, Creates: o.Creates, Locks: o.Locks,
+		Contract: c, Operations: operations, Service: o.Service, Accounts: edge.Prove(o.Resources, o.Service, o.Forged, o.Service.Now), Windows: o.Windows, Rates: o.Rates, Creates: o.Creates, Locks: o.Locks,
 		ObjectHandler: o.ObjectHandler, CheckURL: o.CheckURL, LegacyKeys: o.LegacyKeys, KeyUsed: o.KeyUsed, Sessions: o.Sessions,
 		PublicURL: o.PublicURL, Deprecations: deprecations, Answered: o.Answered, Address: o.SandboxAddress, Passing: o.Passing, RequestTimeout: o.RequestTimeout,
 		Tools: o.Tools, Authorization: o.Authorization, BodyPace: o.BodyPace, ResponsePace: o.ResponsePace, Log: o.Log,

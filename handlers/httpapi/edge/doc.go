@@ -9,6 +9,7 @@
 //	spent.go        whether a client that was refused by rate has waited
 //	admission.go    whether the node has a place for one more live create
 //	auth.go         who calls, and whether they may (session.go for people)
+//	proven.go       whether the rows of the credential agree with their events
 //	passing.go      whether another node passed the request on, and for which client
 //	limits.go       how many requests they made in the last minute, over all nodes
 //	parameters.go   the query and the headers against the contract
@@ -30,6 +31,8 @@
 //     the contract with a code of the closed registry. The pages of people redirect, and show
 //     the message of the envelope as a page. Internal causes are logged and
 //     never shown.
+//   - A row of a key, a token, a session, a grant or an account counts only as far as the events of its stream say
+//     the same. A row that somebody else wrote gives no rights. A row that somebody put back works for a minute.
 //   - Every response says how many requests are left, and each 429 and 503 says when to
 //     try again. Without a database a node counts by itself.
 //   - A live create beyond the capacity of the node is refused with capacity_exhausted before

@@ -179,7 +179,8 @@ func (h *Handler) verifyPasskey(r *http.Request, started ticket, credential []by
 			return nil, errors.New("the passkey has another kind of handle")
 		}
 		found.accountID = string(handle)
-		found.keys, reading = h.Read.Passkeys(r.Context(), found.accountID)
+		// The events decide who signs in. Somebody who can write rows could exchange the key in the read model.
+		found.keys, reading = h.Service.Passkeys(r.Context(), found.accountID)
 		return found, reading
 	}
 	valid, err := h.party.ValidateDiscoverableLogin(find, *started.Challenge, parsed)
