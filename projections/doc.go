@@ -50,7 +50,7 @@
 //     choose rows; the hash chain of the log does.
 //
 // The packages below contain the models and their readers: resources (accounts, keys,
-// videos, analyses) and ledger (balances, transactions, checkpoints). Others read the log
+// videos, analyses) and ledger (balances, transactions). Others read the log
 // itself: history, and audit, book and export below ledger.
 //
 // It may import domain, the contract of eventstore with fold and codec, and pgx. It never

@@ -1,7 +1,6 @@
 package projections_test
 
 import (
-	"crypto/ed25519"
 	"testing"
 	"time"
 
@@ -43,35 +42,4 @@ func TestExpiredHolds(t *testing.T) {
 	now = started.Add(24 * time.Hour)
 	require.NoError(t, w.ExpireHold(ctx, c.AccountID, sources[0]))
 	require.Empty(t, expired(24*time.Hour), "the expired hold has ended")
-}
-
-// TestUnsealed pages through the accounts with ledger events since their last checkpoint.
-func TestUnsealed(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	w := newWorld(t)
-	var accounts []string
-	for range 5 {
-		accounts = append(accounts, w.caller(ctx, t, 100).AccountID)
-	}
-	poor := w.caller(ctx, t, 0).AccountID
-	unsealed := func(limit int) []string {
-		t.Helper()
-		var all []string
-		for after := ""; ; after = all[len(all)-1] {
-			page, err := w.ledger.Unsealed(ctx, after, limit)
-			require.NoError(t, err)
-			require.LessOrEqual(t, len(page), limit)
-			if len(page) == 0 {
-				return all
-			}
-			all = append(all, page...)
-		}
-	}
-	require.ElementsMatch(t, accounts, unsealed(2))
-	require.NotContains(t, unsealed(10), poor)
-	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	_, err := w.SealLedgers(ctx, key, accounts[:4]...)
-	require.NoError(t, err)
-	require.Equal(t, accounts[4:], unsealed(2))
 }

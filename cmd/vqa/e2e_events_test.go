@@ -21,19 +21,14 @@ type told struct {
 	Type     string `json:"type"`
 }
 
-// ofSealer reports whether the sealer appended the event, which can happen at any moment.
-func (e told) ofSealer() bool { return strings.HasPrefix(e.Stream, "checkpoint/") }
-
-// log lists the account's events, without those of the sealer.
+// log lists the account's events.
 func (c *apiClient) log(t testing.TB, args ...string) (events []told) {
 	t.Helper()
 	args = append([]string{"events", "list", "--json", "--account", c.key.AccountID}, args...)
 	for line := range strings.Lines(string(c.tool(t, args...))) {
 		var e told
 		require.NoError(t, json.Unmarshal([]byte(line), &e), "%s", line)
-		if !e.ofSealer() {
-			events = append(events, e)
-		}
+		events = append(events, e)
 	}
 	return events
 }
@@ -112,18 +107,14 @@ func TestTailFollowsTheLog(t *testing.T) {
 	}()
 	next := func() told {
 		t.Helper()
-		for {
-			select {
-			case line := <-lines:
-				var e told
-				require.NoError(t, json.Unmarshal([]byte(line), &e), "%s%s", line, &said)
-				if !e.ofSealer() {
-					return e
-				}
-			case <-time.After(toolTimeout):
-				t.Fatalf("no event was printed: %s", &said)
-			}
+		var e told
+		select {
+		case line := <-lines:
+			require.NoError(t, json.Unmarshal([]byte(line), &e), "%s%s", line, &said)
+		case <-time.After(toolTimeout):
+			t.Fatalf("no event was printed: %s", &said)
 		}
+		return e
 	}
 	want := c.log(t)
 	for _, e := range want {

@@ -92,15 +92,16 @@ func TestKeysAndCredits(t *testing.T) {
 	require.Equal(t, bought, *shown.Transactions[1].Refunds)
 
 	var sealed struct {
-		Checkpoints int
-		KeyID       string `json:"key_id"`
+		Size  int64
+		KeyID string `json:"key_id"`
 	}
 	require.NoError(t, vqa(&sealed, "ledger", "checkpoint", "--json"))
-	require.Equal(t, 1, sealed.Checkpoints)
+	size := sealed.Size
+	require.Positive(t, size)
 	require.Regexp(t, "^lk_[0-9a-f]{16}$", sealed.KeyID)
 	keyID := sealed.KeyID
 	require.NoError(t, vqa(&sealed, "ledger", "checkpoint", "--json"))
-	require.Zero(t, sealed.Checkpoints, "nothing moved")
+	require.Equal(t, size, sealed.Size, "nothing moved")
 	require.Equal(t, keyID, sealed.KeyID, "the key does not change")
 
 	for _, args := range [][]string{

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,80 +14,85 @@ import (
 	"vqa/eventstore/translog"
 	"vqa/handlers/prove"
 	"vqa/handlers/seal"
+	"vqa/projections/ledger/export"
 )
 
-// mostCheckpoint bounds the file of a checkpoint or a proof, in bytes.
-const mostCheckpoint = 64 << 10
-
-// readCheckpoint returns the signed checkpoint in a file: the file itself, or the end of a .tlog-proof.
-func readCheckpoint(path string) (signed []byte, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("--against: %w", err)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	data, err := io.ReadAll(io.LimitReader(file, mostCheckpoint+1))
-	if err != nil {
-		return nil, fmt.Errorf("--against: %w", err)
-	}
-	if len(data) > mostCheckpoint {
-		return nil, fmt.Errorf("--against: %s is too large for a checkpoint or a proof", path)
-	}
-	if !bytes.HasPrefix(data, []byte("c2sp.org/tlog-proof@")) {
-		return data, nil
-	}
-	proof, err := translog.ParseProof(data)
-	if err != nil {
-		return nil, fmt.Errorf("--against: %s: %w", path, err)
-	}
-	return proof.Checkpoint, nil
-}
-
-// verifyAgainst proves that the database contains the past of a checkpoint. Its error is the exit status 1
+// verifyAgainst proves that the database contains a past that somebody kept. Its error is the exit status 1
 // when it does not.
-func (a *app) verifyAgainst(ctx context.Context, cmd *cobra.Command, path string, asJSON bool) error {
-	signed, err := readCheckpoint(path)
+func (a *app) verifyAgainst(ctx context.Context, cmd *cobra.Command, from string, asJSON bool) error {
+	kept, err := a.readPast(ctx, "--against", from)
 	if err != nil {
 		return err
 	}
-	pins, err := a.config.ledgerPins()
+	prover, end, err := a.prover(ctx, postgres.New(a.pool, a.codec))
 	if err != nil {
 		return err
 	}
-	tiles, anchors, err := a.ledgerPlaces(ctx)
-	if err != nil {
-		return err
-	}
-	prover := &prove.Prover{Rows: postgres.New(a.pool, a.codec), Anchors: seal.Anchors{Files: anchors, Pins: pins}, Tiles: tiles}
-	bar := terminal.NewProgress(cmd.ErrOrStderr(), "hashing", "events")
-	c, err := prover.Contains(ctx, signed, bar.Set)
-	bar.Finish()
-	if anchors != tiles {
-		err = errors.Join(err, anchors.Close())
-	}
-	err = errors.Join(err, tiles.Close())
+	c, entries, err := a.compare(ctx, cmd, prover, kept)
+	err = errors.Join(err, end())
 	var found *seal.Finding
 	if err != nil && !errors.As(err, &found) {
 		return err
 	}
+	if err := printPast(cmd.OutOrStdout(), c, entries, found, asJSON); err != nil {
+		return err
+	}
+	if found != nil {
+		return exitError(1)
+	}
+	return nil
+}
+
+// compare returns the kept checkpoint and the number of proven entries of a bundle. Error: *seal.Finding.
+func (a *app) compare(ctx context.Context, cmd *cobra.Command, prover *prove.Prover, kept past) (c translog.Checkpoint, entries int, err error) {
+	var leaves []translog.Indexed
+	if kept.folder != "" {
+		checked, err := export.CheckBundle(os.DirFS(kept.folder), a.codec, prover.Anchors.Pins...)
+		var wrong *export.Contradiction
+		if errors.As(err, &wrong) {
+			return c, 0, &seal.Finding{Problem: "the bundle itself is wrong: " + wrong.File + ": " + wrong.Problem, Stream: wrong.Stream, Version: wrong.Version, Position: wrong.Position}
+		}
+		if err != nil {
+			return c, 0, fmt.Errorf("--against: %w", err)
+		}
+		leaves = checked.Evidence.Entries
+	}
+	bar := terminal.NewProgress(cmd.ErrOrStderr(), "hashing", "events")
+	c, err = prover.Contains(ctx, kept.signed, bar.Set)
+	bar.Finish()
+	var found *seal.Finding
+	if errors.As(err, &found) && found.Position == 0 {
+		// The records beside the tree do not name the row. The bundle may.
+		named, rowErr := prover.FirstDifferent(ctx, leaves)
+		if rowErr != nil {
+			return c, 0, rowErr
+		}
+		if named != nil {
+			named.Problem += "; " + found.Problem
+			err = named
+		}
+	}
+	return c, len(leaves), err
+}
+
+// printPast prints whether the database contains a past.
+func printPast(out io.Writer, c translog.Checkpoint, entries int, found *seal.Finding, asJSON bool) error {
 	if asJSON {
-		out := map[string]any{"sound": found == nil, "origin": c.Origin, "size": c.Size, "root": c.Root.String()}
+		values := map[string]any{"sound": found == nil, "origin": c.Origin, "size": c.Size, "root": c.Root.String(), "entries": entries}
 		if found != nil {
-			out["problem"], out["stream"], out["version"], out["position"] = found.Problem, found.Stream, found.Version, found.Position
+			values["problem"], values["stream"], values["version"], values["position"] = found.Problem, found.Stream, found.Version, found.Position
 		}
-		err = terminal.PrintJSON(cmd.OutOrStdout(), out)
-	} else {
-		screen := terminal.NewScreen(cmd.OutOrStdout())
-		if found == nil {
-			fmt.Fprintf(screen, "  %s: the database contains all %s leaves of the checkpoint %s\n",
-				screen.Paint(terminal.BoldGreen, "correct"), terminal.Thousands(c.Size), c.Root)
-		} else {
-			fmt.Fprintf(screen, "  %s: %s\n", screen.Paint(terminal.BoldRed, "WRONG"), terminal.Printable(found.Error()))
-		}
-		err = nil
+		return terminal.PrintJSON(out, values)
 	}
-	if err == nil && found != nil {
-		err = exitError(1)
+	screen := terminal.NewScreen(out)
+	if found != nil {
+		fmt.Fprintf(screen, "  %s: %s\n", screen.Paint(terminal.BoldRed, "WRONG"), terminal.Printable(found.Error()))
+		return nil
 	}
-	return err
+	fmt.Fprintf(screen, "  %s: the database contains all %s leaves of the checkpoint %s\n",
+		screen.Paint(terminal.BoldGreen, "correct"), terminal.Thousands(c.Size), c.Root)
+	if entries > 0 {
+		fmt.Fprintf(screen, "  the %s entries of the bundle are among them\n", terminal.Thousands(int64(entries)))
+	}
+	return nil
 }

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,10 +28,25 @@ func TestVerifyAgainstAnOlderCheckpoint(t *testing.T) {
 	b.text("credits", "purchase", b.key.AccountID, "5", "--reason", "test", "--idempotency-key", "k1")
 	b.text("ledger", "checkpoint")
 	require.Contains(t, b.text("ledger", "verify", "--against", kept), "correct: the database contains all")
+	bundle := filepath.Join(t.TempDir(), "bundle")
+	require.Contains(t, b.text("ledger", "bundle", b.key.AccountID, "--since", kept, "-o", bundle), "2 entries, proven by the checkpoint of ")
+	out := b.text("ledger", "verify", "--against", bundle)
+	require.Contains(t, out, "correct: the database contains all")
+	require.Contains(t, out, "the 2 entries of the bundle are among them")
+	header := filepath.Join(t.TempDir(), "header")
+	require.NoError(t, os.WriteFile(header, []byte(base64.StdEncoding.EncodeToString(signed)+"\n"), 0o600))
+	require.Contains(t, b.text("ledger", "verify", "--against", header), "correct: the database contains all")
+	testAgainstURL(t, b, signed)
+	forgedBundle := filepath.Join(t.TempDir(), "forged")
+	require.NoError(t, os.CopyFS(forgedBundle, os.DirFS(bundle)))
+	require.NoError(t, os.WriteFile(filepath.Join(forgedBundle, "statement.html"), []byte("you owe us more"), 0o600))
+	out, _, err = b.run("ledger", "verify", "--against", forgedBundle)
+	require.Error(t, err)
+	require.Contains(t, out, "the bundle itself is wrong: statement.html: it is not the file that manifest.json lists")
 
 	forged := filepath.Join(t.TempDir(), "forged")
 	require.NoError(t, os.WriteFile(forged, append([]byte("x"), signed...), 0o600))
-	out, _, err := b.run("ledger", "verify", "--against", forged)
+	out, _, err = b.run("ledger", "verify", "--against", forged)
 	require.Error(t, err)
 	require.Contains(t, out, "no log with the origin")
 
@@ -52,4 +70,41 @@ func TestVerifyAgainstAnOlderCheckpoint(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, out, "the past is longer")
 	require.Contains(t, out, fmt.Sprintf("osition %d", position))
+
+	// Without the records beside the tree, the bundle names the row.
+	require.NoError(t, os.RemoveAll(filepath.Join(b.config.objectsDir(), "ledger", "trees")))
+	out, _, err = b.run("ledger", "verify", "--against", kept)
+	require.Error(t, err)
+	require.Contains(t, out, "cannot name the row")
+	out, _, err = b.run("ledger", "verify", "--against", bundle)
+	require.Error(t, err)
+	require.Contains(t, out, fmt.Sprintf("position %d, stream credit/%s, version 1: the event was removed", position, b.key.AccountID))
+}
+
+// testAgainstURL serves a checkpoint over http on this machine, and tries URLs that must not be fetched.
+func testAgainstURL(t *testing.T, b toolbench, signed []byte) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/checkpoint":
+			_, _ = w.Write(signed)
+		case "/large":
+			_, _ = w.Write(make([]byte, mostCheckpoint+1))
+		case "/elsewhere":
+			http.Redirect(w, r, "/checkpoint", http.StatusFound)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	require.Contains(t, b.text("ledger", "verify", "--against", server.URL+"/checkpoint"), "correct: the database contains all")
+	for url, want := range map[string]string{
+		server.URL + "/large":               "too large",
+		server.URL + "/elsewhere":           "status 302",
+		server.URL + "/none":                "status 404",
+		"http://192.0.2.1:9/checkpoint":     "http is allowed only to this machine",
+		"https://127.0.0.1:9443/checkpoint": "The URL is not allowed",
+	} {
+		_, _, err := b.run("ledger", "verify", "--against", url)
+		require.ErrorContains(t, err, want, url)
+	}
 }

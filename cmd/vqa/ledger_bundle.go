@@ -3,29 +3,40 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"vqa/cmd/vqa/internal/finance"
+	"vqa/eventstore/translog"
+	"vqa/handlers/prove"
+	"vqa/handlers/seal"
 	"vqa/projections/ledger/book"
 	"vqa/projections/ledger/export"
 )
 
+const ledgerBundleHelp = `Writes the account's statement, its entries with the exact bytes that were hashed, and the proofs from the
+transparency log: each entry is a leaf of the tree that the newest checkpoint signs, the sealed balance of the
+account is the one of the statement, and the log still contains an older checkpoint. A program verifies it all:
+
+  python3 FOLDER/verify.py --key KEY
+  sh FOLDER/drill.sh KEPT KEY
+
+The programs need only Python 3.8, and no network. KEY is the public key of the log, as ` + "`vqa ledger keys list`" + `
+prints it. KEPT is a checkpoint, a proof or an older bundle that the auditor kept; give the same file to --since.
+
+The bundle has the entries up to the last seal; ` + "`vqa ledger checkpoint`" + ` seals now. The same checkpoints always give
+the same bytes. Without ACCOUNT, the bundle is for the account of the key in the data folder. An account without
+an entry at the seal is proven by its two neighbors in the tree: the bundle shows the ids and balances of those.`
+
 func ledgerBundleCommand() *cobra.Command {
-	var path string
+	var path, since string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bundle [ACCOUNT] -o FOLDER|FILE.zip",
 		Short: "Write a folder with which an auditor can verify an account's ledger offline",
-		Long: `Writes the account's statement, its entries with the exact bytes that were hashed, the signed
-checkpoints, the public keys, and a program that verifies them all:
-
-  python3 FOLDER/verify.py
-
-The program needs only Python 3.8. The same ledger always gives the same bytes. A checkpoint signs all
-entries before it; ` + "`vqa ledger checkpoint`" + ` signs one now. Without ACCOUNT, the bundle is for the account
-of the key in the data folder.`,
+		Long:  ledgerBundleHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if path == "" {
 				return misuse(cmd, errors.New("-o is required: a new folder, or a file that ends in .zip"))
@@ -34,35 +45,83 @@ of the key in the data folder.`,
 			if err != nil {
 				return err
 			}
-			return withBook(cmd, func(ctx context.Context, a *app, s *book.Snapshot) error {
-				if err := s.Known(ctx, accountID); err != nil {
-					return err
-				}
-				step, finish, err := entryProgress(ctx, cmd, s, "bundling", accountID)
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				evidence, err := a.evidence(ctx, accountID, since)
 				if err != nil {
 					return err
 				}
-				defer finish()
-				var manifest export.Manifest
-				write := func(into export.Target) error {
-					var err error
-					manifest, err = export.WriteBundle(ctx, into, s, a.codec, accountID, step)
-					return err
-				}
-				if strings.HasSuffix(path, ".zip") {
-					err = finance.WriteZip(path, write)
-				} else {
-					err = finance.WriteFolder(path, write)
-				}
-				finish()
-				if err != nil {
-					return err
-				}
-				return finance.PrintBundle(cmd.OutOrStdout(), path, manifest, asJSON)
+				return a.writeBundle(ctx, cmd, accountID, path, evidence, asJSON)
 			})
 		},
 	}
 	cmd.Flags().StringVarP(&path, "output", "o", "", "new folder, or a file that ends in .zip")
+	cmd.Flags().StringVar(&since, "since", "", "a checkpoint, a .tlog-proof or a bundle from the past that the log must contain; without it, the oldest checkpoint of the log")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the table of contents as JSON")
 	return strict(cmd, "[ACCOUNT]")
+}
+
+// prover returns the prover of this installation. The caller calls end afterwards.
+func (a *app) prover(ctx context.Context, rows seal.Events) (p *prove.Prover, end func() error, err error) {
+	tiles, anchors, end, err := a.ledgerPlaces(ctx)
+	return &prove.Prover{Rows: rows, Codec: a.codec, Anchors: anchors, Tiles: tiles}, end, err
+}
+
+// evidence proves the ledger of an account.
+func (a *app) evidence(ctx context.Context, accountID, since string) (*translog.Evidence, error) {
+	var older []byte
+	if since != "" {
+		past, err := a.readPast(ctx, "--since", since)
+		if err != nil {
+			return nil, err
+		}
+		older = past.signed
+	}
+	p, end, err := a.prover(ctx, a.store)
+	if err != nil {
+		return nil, err
+	}
+	e, err := p.Ledger(ctx, accountID, older)
+	return e, errors.Join(err, end())
+}
+
+// writeBundle writes the entries of a snapshot that is younger than the evidence.
+func (a *app) writeBundle(ctx context.Context, cmd *cobra.Command, accountID, path string, evidence *translog.Evidence, asJSON bool) error {
+	s, err := book.Open(ctx, a.pool, a.codec)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Known(ctx, accountID); err != nil {
+		return err
+	}
+	all, err := s.Count(ctx, accountID)
+	if err != nil {
+		return err
+	}
+	step, finish, err := entryProgress(ctx, cmd, s, "bundling", accountID)
+	if err != nil {
+		return err
+	}
+	defer finish()
+	var manifest export.Manifest
+	write := func(into export.Target) error {
+		var err error
+		manifest, err = export.WriteBundle(ctx, into, s, a.codec, accountID, evidence, step)
+		return err
+	}
+	if strings.HasSuffix(path, ".zip") {
+		err = finance.WriteZip(path, write)
+	} else {
+		err = finance.WriteFolder(path, write)
+	}
+	finish()
+	if err != nil {
+		return err
+	}
+	for _, p := range evidence.Accounts {
+		if other := p.Account.ID; other != accountID {
+			fmt.Fprintf(cmd.ErrOrStderr(), "the bundle shows the balance of %s, a neighbor, because %s has no entry at the seal\n", other, accountID)
+		}
+	}
+	return finance.PrintBundle(cmd.OutOrStdout(), path, manifest, all-manifest.Entries, asJSON)
 }

@@ -11,18 +11,8 @@ import (
 
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/credit"
-	"vqa/handlers/jobs"
 	"vqa/handlers/seal"
 )
-
-// newSealer returns a sealer that signs checkpoints with the key in the data folder.
-func (a *app) newSealer() (*jobs.Sealer, error) {
-	key, err := ledgerKey(a.config)
-	if err != nil {
-		return nil, err
-	}
-	return &jobs.Sealer{Commands: a.commands, Ledger: a.ledger, Key: key, Log: a.log}, nil
-}
 
 // sealLog makes a pass over the transparency log and returns its newest checkpoint. A pass of the service at
 // the same moment serves as well.
@@ -43,31 +33,23 @@ func ledgerCheckpointCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "checkpoint",
-		Short: "Sign the log, and a checkpoint of every account with new entries",
-		Long: "Signs the transparency log up to now, and a checkpoint of every account that has entries after its last checkpoint, with\n" +
-			"the key in " + ledgerKeyFile + " of the data folder. A running service does this every minute.",
+		Short: "Sign the transparency log up to now",
+		Long: "Examines the events after the last checkpoint of the transparency log, and signs a checkpoint that covers them, with the\n" +
+			"key in " + ledgerKeyFile + " of the data folder. A running service does this every minute. Without new events, the last\n" +
+			"checkpoint stands.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withApp(cmd, func(ctx context.Context, a *app) error {
-				sealer, err := a.newSealer()
-				if err != nil {
-					return err
-				}
-				n, err := sealer.Seal(ctx)
-				if err != nil {
-					return err
-				}
 				head, err := a.sealLog(ctx)
 				if err != nil {
 					return err
 				}
-				keyID := credit.LedgerKeyID(sealer.PublicKey())
+				keyID, c := credit.LedgerKeyID(head.Keys.Current), head.Checkpoint
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{
-						"checkpoints": n, "key_id": keyID, "origin": head.Checkpoint.Origin, "size": head.Checkpoint.Size, "root": head.Checkpoint.Root.String(), "cosignatures": len(head.Cosigned),
+						"key_id": keyID, "origin": c.Origin, "size": c.Size, "root": c.Root.String(), "cosignatures": len(head.Cosigned),
 					})
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%d checkpoints signed with %s\n", n, keyID)
-				fmt.Fprintf(cmd.OutOrStdout(), "the log has %d leaves and the root %s\n", head.Checkpoint.Size, head.Checkpoint.Root)
+				fmt.Fprintf(cmd.OutOrStdout(), "the log has %d leaves and the root %s, signed with %s\n", c.Size, c.Root, keyID)
 				for _, c := range head.Cosigned {
 					fmt.Fprintf(cmd.OutOrStdout(), "cosigned by %s at %s\n", c.Witness, c.At.Format(time.DateTime))
 				}

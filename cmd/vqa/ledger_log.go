@@ -41,18 +41,29 @@ func (c config) checkLedger() error {
 	return c.checkWitnesses()
 }
 
-// ledgerPlaces opens the place of the tiles, which is the object store, and that of the anchors.
-func (a *app) ledgerPlaces(ctx context.Context) (tiles, anchors *anchor.Place, err error) {
+// ledgerPlaces opens the place of the tiles, which is the object store, and that of the anchors. The caller calls
+// end afterwards.
+func (a *app) ledgerPlaces(ctx context.Context) (tiles *anchor.Place, anchors seal.Anchors, end func() error, err error) {
 	c := a.config
+	if anchors.Pins, err = c.ledgerPins(); err != nil {
+		return nil, anchors, nil, err
+	}
+	if _, anchors.Witnesses, err = c.witnesses(); err != nil {
+		return nil, anchors, nil, err
+	}
 	tiles, err = anchor.Open(ctx, anchor.Options{URL: c.BlobURL, Dir: c.objectsDir(), LockFor: c.LedgerLock, Now: a.clock.Now})
-	if err != nil || c.LedgerAnchorURL == "" {
-		return tiles, tiles, err
-	}
-	anchors, err = anchor.Open(ctx, anchor.Options{URL: c.LedgerAnchorURL, LockFor: c.LedgerLock, Now: a.clock.Now})
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("opening VQA_LEDGER_ANCHOR_URL: %w", err), tiles.Close())
+		return nil, anchors, nil, err
 	}
-	return tiles, anchors, nil
+	if anchors.Files = tiles; c.LedgerAnchorURL == "" {
+		return tiles, anchors, tiles.Close, nil
+	}
+	outside, err := anchor.Open(ctx, anchor.Options{URL: c.LedgerAnchorURL, LockFor: c.LedgerLock, Now: a.clock.Now})
+	if err != nil {
+		return nil, anchors, nil, errors.Join(fmt.Errorf("opening VQA_LEDGER_ANCHOR_URL: %w", err), tiles.Close())
+	}
+	anchors.Files = outside
+	return tiles, anchors, func() error { return errors.Join(tiles.Close(), outside.Close()) }, nil
 }
 
 // newLogSealer returns the sealer of the transparency log, which signs with the key in the data folder. The
@@ -66,35 +77,24 @@ func (a *app) newLogSealer(ctx context.Context) (s *seal.Sealer, end func() erro
 }
 
 func (a *app) logSealerWith(ctx context.Context, key ed25519.PrivateKey) (s *seal.Sealer, end func() error, err error) {
-	pins, err := a.config.ledgerPins()
-	if err != nil {
-		return nil, nil, err
-	}
 	public, err := url.Parse(a.config.PublicURL)
 	if err != nil {
 		return nil, nil, err
 	}
-	witnesses, witnessKeys, err := a.config.witnesses()
+	witnesses, _, err := a.config.witnesses()
 	if err != nil {
 		return nil, nil, err
 	}
-	tiles, anchors, err := a.ledgerPlaces(ctx)
+	tiles, anchors, end, err := a.ledgerPlaces(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	s = seal.New(seal.Options{
-		Events: a.store, Commands: a.commands, Codec: a.codec, Tiles: tiles,
-		Anchors:   seal.Anchors{Files: anchors, Pins: pins, Witnesses: witnessKeys},
+		Events: a.store, Commands: a.commands, Codec: a.codec, Anchors: anchors, Tiles: tiles,
 		Witnesses: witnesses, Quorum: a.config.LedgerWitnessQuorum,
 		Key: key, Origin: public.Host + "/ledger/" + credit.LedgerKeyID(key.Public().(ed25519.PublicKey)),
 		Audit: a.auditAll, Now: a.clock.Now, Log: a.log,
 	})
-	end = func() error {
-		if anchors == tiles {
-			return tiles.Close()
-		}
-		return errors.Join(tiles.Close(), anchors.Close())
-	}
 	return s, end, nil
 }
 

@@ -118,10 +118,10 @@ func TestLedgerForFinance(t *testing.T) {
 	})
 	t.Run("bundle", func(t *testing.T) {
 		folder, file := filepath.Join(dir, "bundle"), filepath.Join(dir, "bundle.zip")
-		require.Contains(t, ledger("bundle", id, "-o", folder), "2 entries, 1 checkpoints\n")
+		require.Contains(t, ledger("bundle", id, "-o", folder), "2 entries, proven by the checkpoint of ")
 		var m export.Manifest
 		read(&m, "ledger", "bundle", id, "-o", file)
-		require.EqualValues(t, 2, m.Sealed)
+		require.EqualValues(t, 2, m.Entries)
 		archive, err := zip.OpenReader(file)
 		require.NoError(t, err)
 		defer archive.Close()

@@ -45,16 +45,18 @@ Kinds of mismatches:
   position    positions do not ascend with the versions of a stream, or were never drawn
   read_model  a row of another read model differs from the log, is missing, or has no event
 
-With --against FILE, it only proves that the rows of the database begin with the tree of an older
+With --against PAST, it only proves that the rows of the database begin with the tree of an older
 checkpoint, and names the first row that differs. The signature must be that of a key of the log. The exit
-status is 1 when that past is missing, longer, or another one.
+status is 1 when that past is missing, longer, or another one. PAST is a file with a checkpoint or a .tlog-proof,
+the folder of a bundle, which is verified, too, or the URL of a checkpoint or a .tlog-proof: https, or http on this
+machine.
 
 Mismatches that only follow from a damaged event are not listed. Repair the event and verify again.
 
 --json prints one object:
   sound            true when there is no mismatch
   accounts, entries, checkpoints
-                   how many ledgers, credit events and checkpoints were verified
+                   how many ledgers, credit events and checkpoints of accounts (by older releases) were verified
   streams, events  how many streams and events were read, with those of --all-streams
   ledger_accounts  seconds by ledger account, all customers together
   sum_seconds      the sum of these, 0 in a sound ledger
@@ -90,7 +92,7 @@ func ledgerVerifyCommand() *cobra.Command {
 		},
 	}, "[ACCOUNT…]")
 	cmd.Flags().BoolVar(&scope.AllStreams, "all-streams", false, "also verify the hash chain of every stream of the log")
-	cmd.Flags().StringVar(&against, "against", "", "a file with a checkpoint, or a .tlog-proof of GET /v1/credits: only prove that the database contains that past")
+	cmd.Flags().StringVar(&against, "against", "", "a file or URL with a checkpoint or a .tlog-proof, or the folder of a bundle: only prove that the database contains that past")
 	cmd.MarkFlagsMutuallyExclusive("against", "all-streams")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

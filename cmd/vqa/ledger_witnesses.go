@@ -74,26 +74,17 @@ func (c config) witnesses() (clients []seal.Witness, keys []translog.Witness, er
 func (c config) askWitnesses(ctx context.Context) (h seal.Head, states []seal.WitnessState, err error) {
 	log := slog.New(slog.DiscardHandler)
 	a := &app{config: c, clock: postgres.NewClock(time.Now, log)}
-	pins, err := c.ledgerPins()
+	clients, _, err := c.witnesses()
 	if err != nil {
 		return h, nil, err
 	}
-	clients, keys, err := c.witnesses()
+	tiles, anchors, end, err := a.ledgerPlaces(ctx)
 	if err != nil {
 		return h, nil, err
 	}
-	tiles, anchors, err := a.ledgerPlaces(ctx)
-	if err != nil {
-		return h, nil, err
-	}
-	s := seal.New(seal.Options{
-		Anchors: seal.Anchors{Files: anchors, Pins: pins, Witnesses: keys}, Tiles: tiles, Witnesses: clients, Now: a.clock.Now, Log: log,
-	})
+	s := seal.New(seal.Options{Anchors: anchors, Tiles: tiles, Witnesses: clients, Now: a.clock.Now, Log: log})
 	h, states, err = s.AskWitnesses(ctx)
-	err = errors.Join(err, tiles.Close())
-	if anchors != tiles {
-		err = errors.Join(err, anchors.Close())
-	}
+	err = errors.Join(err, end())
 	return h, states, err
 }
 

@@ -79,8 +79,7 @@ type server struct {
 	presence *node.Presence
 	sweeper  *jobs.Sweeper
 	orphans  *jobs.Orphans
-	// sealer signs checkpoints of accounts, and logSealer the transparency log.
-	sealer    *jobs.Sealer
+	// logSealer keeps the transparency log.
 	logSealer *seal.Sealer
 	webhookParts
 	// media has the ports of live streams, and streams runs those of this node.
@@ -220,9 +219,6 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Ready: s.capacity.InferenceReady, Commands: s.commands, Read: s.resources, Nodes: s.presence, Node: name, Now: s.clock.Now, Log: s.log,
 		Patience: s.config.InferencePatience,
 	}
-	if s.sealer, err = s.newSealer(); err != nil {
-		return err
-	}
 	if err := s.openLogSealer(ctx); err != nil {
 		return err
 	}
@@ -323,7 +319,6 @@ func (s *server) run(ctx context.Context) error {
 	s.startStreams(working)
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
 	s.work("the sweep of the object store", func() error { s.orphans.Run(working); return nil })
-	s.work("the sealer", func() error { s.sealer.Run(working); return nil })
 	s.work("the transparency log", func() error { s.logSealer.Run(working); return nil })
 	s.work("the check of the engine", func() error { s.outages.Run(working); return nil })
 	s.work("the check of ffmpeg", func() error { s.extraction.Run(working); return nil })

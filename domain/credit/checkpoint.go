@@ -7,13 +7,12 @@ import (
 	"encoding/hex"
 	"strconv"
 	"time"
-
-	"vqa/domain/fault"
 )
 
 // Checkpoint is a signed statement about an account's ledger at one moment. It contains the
 // head of the hash chain, so it covers every event up to Version. It contains the digest of
-// the previous checkpoint, so none can be removed unnoticed.
+// the previous checkpoint, so none can be removed unnoticed. Releases before the transparency
+// log signed them. Today the service only verifies them.
 type Checkpoint struct {
 	AccountID string `json:"account_id"`
 	// Number counts the checkpoints of the account from 1.
@@ -79,45 +78,9 @@ func (s Sealed) Verify(key ed25519.PublicKey) bool {
 		ed25519.Verify(key, s.Checkpoint.SignedBytes(), signature)
 }
 
-// Seal creates a checkpoint of the current ledger of an account.
-type Seal struct {
-	// Balance is the account's ledger at Version, and Chain is its hash chain there.
-	Balance State
-	Version int64
-	Chain   [sha256.Size]byte
-	// Key signs the checkpoint. ed25519 needs no randomness, so the decision depends on its
-	// input alone.
-	Key ed25519.PrivateKey
-}
-
 // CheckpointState is the newest checkpoint of an account. Its Number is 0 before the first.
 type CheckpointState struct {
 	Last Sealed `json:"last"`
-}
-
-// DecideSeal returns the next checkpoint. It returns no event when the ledger has not
-// changed since the last checkpoint. Error: resource_conflict when the ledger is older than
-// its checkpoint, which means that events were lost.
-func DecideSeal(s CheckpointState, c Seal, now time.Time) ([]Sealed, error) {
-	last := s.Last.Checkpoint
-	switch {
-	case c.Version < last.Version:
-		return nil, fault.Newf(fault.ResourceConflict, "The ledger of %s is at version %d, but its checkpoint covers version %d. Ledger events are missing.",
-			c.Balance.AccountID, c.Version, last.Version)
-	case c.Version == last.Version:
-		return nil, nil
-	}
-	next := Checkpoint{
-		AccountID: c.Balance.AccountID, Number: last.Number + 1, Version: c.Version, Chain: hex.EncodeToString(c.Chain[:]),
-		PostedSeconds: c.Balance.PostedSeconds, HeldSeconds: c.Balance.HeldSeconds, AvailableSeconds: c.Balance.AvailableSeconds(),
-		Totals: c.Balance.Totals, At: now, KeyID: LedgerKeyID(c.Key.Public().(ed25519.PublicKey)),
-	}
-	if last.Number > 0 {
-		next.Previous = last.Digest()
-	}
-	return []Sealed{{
-		Checkpoint: next, Signature: base64.StdEncoding.EncodeToString(ed25519.Sign(c.Key, next.SignedBytes())),
-	}}, nil
 }
 
 // EvolveCheckpoint folds a checkpoint.

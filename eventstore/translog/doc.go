@@ -21,6 +21,8 @@
 //   - A checkpoint is three lines: origin, size, root. It has no extension lines. OpenCheckpoint
 //     accepts it only with the signature of a given key.
 //   - AccountTree.ProveAbsence shows the two neighbors of an account that does not exist.
+//   - Evidence has all that proves a ledger. Its entries share the hashes beside their paths, and each path is
+//     checked by itself, so a wrong entry is named and does not hide the others.
 //
 // # Keys
 //
@@ -32,10 +34,6 @@
 //	rotate     old key and new key    the new key signs checkpoints beyond a size
 //	revoke     the current key        checkpoints of a key count only up to a size
 //	replace    the new key alone      the old key was lost; verification shows it always
-//
-// # No caller yet
-//
-// No bundle has the proof of an account (ParseAccount, VerifyAbsence). Only the tests use them.
 //
 // # States of a log
 //

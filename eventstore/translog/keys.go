@@ -51,7 +51,7 @@ type Statement struct {
 func (s Statement) Text() string {
 	return strings.Join([]string{
 		statementFormat, number(s.Number), string(s.Action), base64.StdEncoding.EncodeToString(s.Key), number(s.Log), number(s.Size),
-		"previous " + s.Previous, "reason " + oneLine(s.Reason), "by " + oneLine(s.Actor), s.At.UTC().Format(timeFormat), "",
+		"previous " + s.Previous, "reason " + oneLine(s.Reason), "by " + oneLine(s.Actor), s.At.UTC().Format(TimeFormat), "",
 	}, "\n")
 }
 
@@ -102,7 +102,7 @@ func parseStatement(signed []byte) (Statement, error) {
 		return Statement{}, errors.New("translog: the key of a key statement is not an ed25519 key")
 	}
 	s.Key = key
-	if s.At, err = time.Parse(timeFormat, lines[9]); err != nil {
+	if s.At, err = time.Parse(TimeFormat, lines[9]); err != nil {
 		return Statement{}, fmt.Errorf("translog: the time of a key statement: %w", err)
 	}
 	if s.Text() != string(text)+"\n" {

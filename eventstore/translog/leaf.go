@@ -26,8 +26,8 @@ const (
 	restartFormat = "vqa-restart-1"
 )
 
-// timeFormat is the form of a time in a record: UTC with microseconds, the precision of Postgres.
-const timeFormat = "2006-01-02T15:04:05.000000Z"
+// TimeFormat is the form of a time in a record: UTC with microseconds, the precision of Postgres.
+const TimeFormat = "2006-01-02T15:04:05.000000Z"
 
 // Leaf is an event as the log commits to it.
 type Leaf struct {
@@ -46,7 +46,7 @@ type Leaf struct {
 // Record returns the bytes of the leaf: netstrings (the length in bytes, a colon, the bytes) of the
 // format, the position, the time, the stream, the version, and the chain in hexadecimal.
 func (l Leaf) Record() []byte {
-	return netstrings(leafFormat, number(l.Position), l.RecordedAt.UTC().Format(timeFormat), l.Stream, number(l.Version),
+	return netstrings(leafFormat, number(l.Position), l.RecordedAt.UTC().Format(TimeFormat), l.Stream, number(l.Version),
 		hex.EncodeToString(l.Chain[:]))
 }
 
@@ -63,7 +63,7 @@ func ParseLeaf(record []byte) (Leaf, error) {
 	if l.Position, err = parseNumber(fields[0]); err != nil {
 		return Leaf{}, err
 	}
-	if l.RecordedAt, err = time.Parse(timeFormat, fields[1]); err != nil {
+	if l.RecordedAt, err = time.Parse(TimeFormat, fields[1]); err != nil {
 		return Leaf{}, fmt.Errorf("translog: the time of a leaf: %w", err)
 	}
 	l.Stream = fields[2]
@@ -97,7 +97,7 @@ type Restart struct {
 // Record returns the bytes of the leaf, in the form of Leaf.Record.
 func (r Restart) Record() []byte {
 	return netstrings(restartFormat, r.Origin, number(r.Size), r.Root.String(), r.Digest, r.Lost, r.Reason, r.Actor,
-		r.At.UTC().Format(timeFormat))
+		r.At.UTC().Format(TimeFormat))
 }
 
 // Hash returns the leaf hash of RFC 6962.
@@ -116,7 +116,7 @@ func ParseRestart(record []byte) (Restart, error) {
 	if r.Root, err = ParseHash(fields[2]); err != nil {
 		return Restart{}, fmt.Errorf("translog: the root in a restart: %w", err)
 	}
-	if r.At, err = time.Parse(timeFormat, fields[7]); err != nil {
+	if r.At, err = time.Parse(TimeFormat, fields[7]); err != nil {
 		return Restart{}, fmt.Errorf("translog: the time of a restart: %w", err)
 	}
 	if string(r.Record()) != string(record) {

@@ -26,8 +26,8 @@
 // Every event names its actor, its request and its cause. Work that the service starts by
 // itself gets a request id of its own.
 //
-// Only checkpoints and keys of the ledger are appended without a lane. A checkpoint signs
-// events that are already in the log, and no command depends on it.
+// Only seals and keys of the ledger are appended without a lane. A seal covers events that
+// are already in the log, and no command depends on it.
 //
 // A decide function may run several times. Its only effect must be on its session.
 //

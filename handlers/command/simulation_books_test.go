@@ -2,8 +2,6 @@ package command
 
 import (
 	"cmp"
-	"crypto/ed25519"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,8 +64,8 @@ func (b *simBooks) event(o *oracle, r eventstore.Recorded, before, after any) er
 		if r.Stream.Category == fold.Account.Category() && r.Meta.AccountID != r.Stream.ID {
 			return fmt.Errorf("law 9: an event of %s", r.Meta.AccountID)
 		}
-	case credit.Sealed:
-		return sealed(o, e, before)
+	case credit.LogSealed:
+		return sealed(e, before)
 	}
 	return nil
 }
@@ -316,20 +314,11 @@ func (b *simBooks) read(during moments, id string, a analysis.State) error {
 	return nil
 }
 
-// sealed checks that a checkpoint has the state of the ledger at its version.
-func sealed(o *oracle, e credit.Sealed, before any) error {
-	c := e.Checkpoint
-	last, _ := before.(credit.CheckpointState)
-	t := o.streams[fold.Credit.Stream(c.AccountID)]
-	if t == nil || c.Version < 1 || c.Version > int64(len(t.states)) || c.Number != last.Last.Checkpoint.Number+1 {
-		return fmt.Errorf("law 4: checkpoint %d of version %d", c.Number, c.Version)
-	}
-	s, chain := t.states[c.Version-1].(credit.State), t.chains[c.Version-1]
-	if c.Chain != hex.EncodeToString(chain[:]) || c.PostedSeconds != s.PostedSeconds || c.HeldSeconds != s.HeldSeconds || c.Totals != s.Totals {
-		return fmt.Errorf("law 4: checkpoint %d is not the ledger of version %d", c.Number, c.Version)
-	}
-	if !e.Verify(sealKey.Public().(ed25519.PublicKey)) {
-		return fmt.Errorf("law 4: checkpoint %d is not signed", c.Number)
+// sealed checks that a seal covers one leaf more than the seal before it.
+func sealed(e credit.LogSealed, before any) error {
+	last, _ := before.(credit.LogState)
+	if e.Log != 1 || e.Size != last.Last.Size+1 {
+		return fmt.Errorf("law 4: a seal of %d leaves follows one of %d", e.Size, last.Last.Size)
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ var mustMeet = []string{
 	"resource_conflict", "resource_not_found", "analysis_not_cancelable", "test_key_fixture_only",
 	"idempotency_unavailable", "idempotency_key_reused", "validation_failed", "db_unavailable",
 	"sandbox_limit_exceeded", "upload_incomplete", "video_too_long", "credit.granted", "credit.held",
-	"credit.settled", "credit.released", "credit.refunded", "checkpoint.sealed", "analysis.started",
+	"credit.settled", "credit.released", "credit.refunded", "ledger.sealed", "analysis.started",
 	"analysis.reclaimed", "analysis.progressed", "analysis.completed", "analysis.failed", "analysis.canceled",
 	"analysis.drawn", "analysis.narrated", "analysis.narration_failed",
 	"analysis.rerun", "re-run completed", "re-run failed", "re-run canceled", "rerun_not_eligible", "video.ready", "video.deleted", "video.failed", "account.key_revoked", "sandbox.issued",

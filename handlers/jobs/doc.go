@@ -1,6 +1,6 @@
 // Package jobs runs the work that takes time, mostly as River jobs: analyses, fetches of
 // videos from URLs, drawings, narratives and removals. It also runs the background loops of a
-// node. They sweep for lost work, remove orphaned objects, seal the ledger, check the engine
+// node. They sweep for lost work, remove orphaned objects, check the engine
 // and make the demo videos.
 //
 // # Attempts
@@ -75,12 +75,6 @@
 // The evidence for a question depends on the video and the question alone, not on earlier
 // questions. Scans after the first begin at the keyframe before an instant. A part of the
 // video that is damaged shows nothing then.
-//
-// # Checkpoints
-//
-// Once a minute the sealer signs a checkpoint of every account with new ledger events. Nodes
-// may seal at the same time. Each checkpoint names the one before and is appended at the
-// version it expects, so one of two concurrent checkpoints is refused.
 //
 // # Outages
 //

@@ -1,5 +1,5 @@
-// Package prove proves to others what the transparency log contains: that it has an event,
-// and that the database contains the past of an older checkpoint.
+// Package prove proves to others what the transparency log contains: that it has an event, that the
+// ledger of an account is complete, and that the database contains the past of an older checkpoint.
 //
 // It may import domain, eventstore, handlers/anchor, handlers/seal and the standard library.
 //

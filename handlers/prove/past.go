@@ -137,6 +137,36 @@ func (p *Prover) differs(ctx context.Context, o translog.Opening, c translog.Che
 	return &seal.Finding{Problem: what}, nil
 }
 
+// FirstDifferent returns a finding for the first of some leaves whose row is missing or another one, or nil.
+func (p *Prover) FirstDifferent(ctx context.Context, leaves []translog.Indexed) (*seal.Finding, error) {
+	for len(leaves) > 0 {
+		n := min(len(leaves), page)
+		wanted := make([]postgres.Place, n)
+		for i, l := range leaves[:n] {
+			wanted[i] = postgres.Place{Stream: l.Stream, Version: l.Version}
+		}
+		places, err := p.Rows.Places(ctx, wanted)
+		if err != nil {
+			return nil, err
+		}
+		rows := make(map[int64]translog.Leaf, n)
+		for _, place := range places {
+			rows[place.Version] = leafOf(place)
+		}
+		for _, l := range leaves[:n] {
+			row, found := rows[l.Version]
+			switch {
+			case !found:
+				return named(l.Leaf, "the event was removed"), nil
+			case row.Hash() != l.Hash():
+				return named(l.Leaf, fmt.Sprintf("the row is another one now, at position %d", row.Position)), nil
+			}
+		}
+		leaves = leaves[n:]
+	}
+	return nil, nil
+}
+
 func named(l translog.Leaf, problem string) *seal.Finding {
 	return &seal.Finding{Problem: problem, Stream: l.Stream, Version: l.Version, Position: l.Position}
 }

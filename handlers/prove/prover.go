@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"vqa/domain/fault"
+	"vqa/eventstore/codec"
 	"vqa/eventstore/fold"
 	"vqa/eventstore/postgres"
 	"vqa/eventstore/translog"
@@ -16,15 +17,11 @@ import (
 // ErrPending says that no checkpoint covers an event yet.
 var ErrPending = errors.New("no checkpoint covers the event yet")
 
-// Rows reads the log of events. *postgres.Store implements it.
-type Rows interface {
-	Raws(ctx context.Context, category string, after, upTo int64, limit int) ([]postgres.Raw, error)
-	Places(ctx context.Context, wanted []postgres.Place) ([]postgres.Place, error)
-}
-
 // Prover reads the transparency log. It is safe for concurrent use.
 type Prover struct {
-	Rows Rows
+	Rows seal.Events
+	// Codec decodes the seals and the entries for Ledger.
+	Codec *codec.Codec
 	// Anchors has the checkpoints. Tiles has tiles and records; it may be the same place.
 	Anchors seal.Anchors
 	Tiles   seal.Files

@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"path"
 	"strconv"
 
 	"vqa/eventstore/translog"
@@ -66,15 +65,9 @@ type Anchors struct {
 
 // Keys reads and verifies the key statements.
 func (a Anchors) Keys(ctx context.Context) (translog.Keys, error) {
-	names, err := a.Files.List(ctx, keysFolder, "")
+	signed, err := a.Statements(ctx)
 	if err != nil {
 		return translog.Keys{}, err
-	}
-	signed := make([][]byte, len(names))
-	for i, name := range names {
-		if signed[i], err = a.Files.Read(ctx, path.Join(keysFolder, name)); err != nil {
-			return translog.Keys{}, err
-		}
 	}
 	keys, err := translog.ReadKeys(signed, a.Pins...)
 	if err != nil {
@@ -85,17 +78,13 @@ func (a Anchors) Keys(ctx context.Context) (translog.Keys, error) {
 
 // Openings reads and verifies the openings of all logs, oldest first.
 func (a Anchors) Openings(ctx context.Context, keys translog.Keys) ([]translog.Opening, error) {
-	names, err := a.Files.List(ctx, logsFolder, "")
+	names, notes, err := a.notes(ctx, logsFolder)
 	if err != nil {
 		return nil, err
 	}
 	openings := make([]translog.Opening, 0, len(names))
-	for _, name := range names {
-		signed, err := a.Files.Read(ctx, path.Join(logsFolder, name))
-		if err != nil {
-			return nil, err
-		}
-		o, err := keys.OpenOpening(signed)
+	for i, name := range names {
+		o, err := keys.OpenOpening(notes[i])
 		if err == nil && fmt.Sprintf("%04d", o.Number) != name {
 			err = fmt.Errorf("the opening of log %d has the name of another log", o.Number)
 		}

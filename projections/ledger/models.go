@@ -10,7 +10,7 @@ import (
 
 // Projections are the tables of this package.
 func Projections() []projections.Projection {
-	return []projections.Projection{balances, transactions, checkpoints}
+	return []projections.Projection{balances, transactions}
 }
 
 var balances = projections.Model[credit.State, credit.Event]{

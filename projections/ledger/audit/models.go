@@ -18,7 +18,6 @@ import (
 	"vqa/domain/credit"
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
-	"vqa/eventstore/fold"
 	"vqa/projections"
 )
 
@@ -335,9 +334,6 @@ func (l *loaded) surplus(accounts map[string]*account) {
 		for _, id := range slices.Sorted(maps.Keys(l.rows[i])) {
 			row := l.rows[i][id]
 			h := accounts[row.account].history
-			if t.category == fold.Checkpoint.Category() {
-				h = accounts[row.account].seals.history
-			}
 			f := finding{
 				Balance, fromFold, atEnd, place{"", h.version, h.position},
 				fmt.Sprintf("%s has the row %s, which no event explains", t.model.Table(), id),

@@ -77,14 +77,20 @@ func (e Entry) Posted() (seconds int64, ok bool) {
 func (s *Snapshot) Entries(ctx context.Context, accountID string) iter.Seq2[Entry, error] {
 	stored := s.storedCredits(ctx)
 	if accountID != "" {
-		stored = s.Stored(ctx, fold.Credit.Stream(accountID))
+		stored = s.Stored(ctx, fold.Credit.Stream(accountID), 0)
 	}
+	return EntriesOf(s.codec, stored)
+}
+
+// EntriesOf returns the entries of stored ledger events. They must come in order, account by account. It stops
+// at the first error.
+func EntriesOf(c *codec.Codec, stored iter.Seq2[Stored, error]) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		var last Entry
 		for raw, err := range stored {
 			var e Entry
 			if err == nil {
-				e, err = s.entry(raw)
+				e, err = entryOf(c, raw)
 			}
 			if err != nil {
 				yield(Entry{}, err)
@@ -111,7 +117,7 @@ func (s *Snapshot) InOrder(ctx context.Context) iter.Seq2[Entry, error] {
 		for raw, err := range s.storedInOrder(ctx) {
 			var e Entry
 			if err == nil {
-				e, err = s.entry(raw)
+				e, err = entryOf(s.codec, raw)
 			}
 			if !yield(e, err) || err != nil {
 				return
@@ -120,9 +126,9 @@ func (s *Snapshot) InOrder(ctx context.Context) iter.Seq2[Entry, error] {
 	}
 }
 
-// entry decodes a stored event.
-func (s *Snapshot) entry(raw Stored) (Entry, error) {
-	event, err := s.codec.Unmarshal(raw.Type, raw.Data)
+// entryOf decodes a stored event.
+func entryOf(c *codec.Codec, raw Stored) (Entry, error) {
+	event, err := c.Unmarshal(raw.Type, raw.Data)
 	if err != nil {
 		return Entry{}, fmt.Errorf("event at position %d: %w", raw.Position, err)
 	}

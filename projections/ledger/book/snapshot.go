@@ -84,15 +84,16 @@ func (s *Snapshot) Count(ctx context.Context, accountID string) (int64, error) {
 // Stored is an event exactly as the log stores it.
 type Stored struct {
 	codec.Encoded
-	Position int64
+	Position   int64
+	RecordedAt time.Time
 }
 
-const columns = "select position, stream, version, type, account_id, data::text, meta::text, chain from events "
+const columns = "select position, recorded_at, stream, version, type, account_id, data::text, meta::text, chain from events "
 
-// Stored reads the events of one stream in order.
-func (s *Snapshot) Stored(ctx context.Context, stream eventstore.StreamID) iter.Seq2[Stored, error] {
+// Stored reads the events of one stream in order, after a version.
+func (s *Snapshot) Stored(ctx context.Context, stream eventstore.StreamID, after int64) iter.Seq2[Stored, error] {
 	return s.pages(ctx, columns+"where stream = $1 and version > $2 order by version limit $3",
-		func(last Stored) []any { return []any{stream.String(), last.Version, pageRows} })
+		func(last Stored) []any { return []any{stream.String(), max(last.Version, after), pageRows} })
 }
 
 // storedCredits reads the credit events of all accounts, one account after the other.
@@ -163,7 +164,7 @@ func scanStored(row pgx.CollectableRow) (Stored, error) {
 	var e Stored
 	var stream string
 	var chain []byte
-	if err := row.Scan(&e.Position, &stream, &e.Version, &e.Type, &e.AccountID, &e.Data, &e.Meta, &chain); err != nil {
+	if err := row.Scan(&e.Position, &e.RecordedAt, &stream, &e.Version, &e.Type, &e.AccountID, &e.Data, &e.Meta, &chain); err != nil {
 		return e, err
 	}
 	var err error

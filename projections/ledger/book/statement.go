@@ -3,6 +3,7 @@ package book
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -53,6 +54,11 @@ type KindTotal struct {
 
 // Statement returns the statement of an account.
 func (s *Snapshot) Statement(ctx context.Context, accountID string, p Period) (Statement, error) {
+	return StatementOf(accountID, s.Entries(ctx, accountID), p)
+}
+
+// StatementOf returns the statement that the entries of an account give.
+func StatementOf(accountID string, entries iter.Seq2[Entry, error], p Period) (Statement, error) {
 	out := Statement{
 		AccountID: accountID, Opening: Account{AccountID: accountID}, Closing: Account{AccountID: accountID},
 		Transactions: []Line{}, Totals: []KindTotal{}, Holds: []credit.OpenHold{},
@@ -64,7 +70,7 @@ func (s *Snapshot) Statement(ctx context.Context, accountID string, p Period) (S
 		out.To = &p.To
 	}
 	var after credit.State
-	for e, err := range s.Entries(ctx, accountID) {
+	for e, err := range entries {
 		if err != nil {
 			return Statement{}, err
 		}

@@ -3,7 +3,9 @@ package export_test
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -22,6 +25,7 @@ import (
 	"vqa/domain/credit"
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
+	"vqa/handlers/prove"
 	"vqa/projections/ledger/book"
 	"vqa/projections/ledger/export"
 	"vqa/projections/ledger/internal/history"
@@ -35,21 +39,31 @@ func (m memory) Create(name string) (io.Writer, error) {
 	return m[name], nil
 }
 
-func bundleOf(t *testing.T, w *history.World, accountID string) (memory, export.Manifest) {
+// bundle returns the bundle of an account at the newest checkpoint, since an older one or the oldest.
+func (p *platform) bundle(t *testing.T, accountID string, older []byte) (memory, export.Manifest) {
 	t.Helper()
+	evidence, err := p.prover.Ledger(t.Context(), accountID, older)
+	require.NoError(t, err)
 	m := memory{}
-	manifest, err := export.WriteBundle(t.Context(), m, open(t, w), w.Codec, accountID, func() {})
+	manifest, err := export.WriteBundle(t.Context(), m, open(t, p.World), p.Codec, accountID, evidence, func() {})
 	require.NoError(t, err)
 	return m, manifest
 }
 
-// verdict runs the bundle's own program and returns its output.
-func (m memory) verdict(t *testing.T, args ...string) (string, int) {
+// folder writes the bundle to a folder.
+func (m memory) folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range m {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), content.Bytes(), 0o600))
 	}
+	return dir
+}
+
+// verdict runs the bundle's own program and returns its output.
+func (m memory) verdict(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	dir := m.folder(t)
 	cmd := exec.CommandContext(t.Context(), find(t, "python3", "python3"), append([]string{"-B", filepath.Join(dir, "verify.py")}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
@@ -82,43 +96,57 @@ func (m memory) listed(t *testing.T) memory {
 
 func TestBundle(t *testing.T) {
 	t.Parallel()
-	w := history.New(t)
-	id := w.Live(t, 3, 1, 80)[0]
-	w.Seal(t, id, history.Start.AddDate(0, 2, 0))
-	genuine, manifest := bundleOf(t, w, id)
-	require.Greater(t, manifest.Checkpoints, int64(2))
-	require.Greater(t, manifest.Entries, int64(40))
-	require.Equal(t, manifest.Entries, manifest.Sealed)
+	p := newPlatform(t, "a")
+	ids := p.Live(t, 3, 2, 80)
+	id := ids[0]
+	first := p.pass(t)
+	older, _ := p.bundle(t, id, nil)
+	p.Must(t, id, history.Start.AddDate(0, 2, 0), credit.Grant{AccountID: id, TransactionID: p.ID("txn"), Kind: credit.Purchase, Seconds: 40})
+	p.pass(t)
+	genuine, manifest := p.bundle(t, id, nil)
+	require.Greater(t, manifest.Entries, int64(20))
+	require.Equal(t, first.Checkpoint.Size, manifest.OlderSize, "the oldest checkpoint")
+	require.Greater(t, manifest.Size, manifest.OlderSize)
 
 	for name := range genuine {
 		require.Contains(t, genuine["README.txt"].String()+"README.txt", name)
 	}
 	t.Run("genuine", func(t *testing.T) {
 		t.Parallel()
-		out, code := genuine.verdict(t)
+		out, code := genuine.verdict(t, "--key", p.pin())
 		require.Zero(t, code, out)
 		require.Contains(t, out, "VERDICT   VALID: every entry, balance and signature holds\n")
-		b, err := open(t, w).Balances(t.Context(), id)
+		require.Contains(t, out, "given by you")
+		b, err := open(t, p.World).Balances(t.Context(), id)
 		require.NoError(t, err)
 		require.Contains(t, out, id+": "+number(b.Accounts[0].PostedSeconds)+" seconds posted, "+number(b.Accounts[0].HeldSeconds)+" held")
+		checked, err := export.CheckBundle(os.DirFS(genuine.folder(t)), p.Codec, p.key())
+		require.NoError(t, err)
+		require.Equal(t, manifest, checked.Manifest)
+		require.Equal(t, p.newest.Checkpoint, checked.Checkpoint)
 	})
 	t.Run("the same log gives the same bytes", func(t *testing.T) {
 		t.Parallel()
-		again, _ := bundleOf(t, w, id)
+		again, _ := p.bundle(t, id, nil)
 		for name := range genuine {
 			require.Equal(t, genuine[name].String(), again[name].String(), name)
 		}
 	})
-	t.Run("published keys", func(t *testing.T) {
+	t.Run("the key of the bundle", func(t *testing.T) {
 		t.Parallel()
-		out, code := genuine.verdict(t, "--keys", file(t, "keys.json", genuine["keys.json"].String()))
+		out, code := genuine.verdict(t)
 		require.Zero(t, code, out)
-		out, code = genuine.verdict(t, "--keys", file(t, "keys.json", `{"keys": []}`))
+		require.Contains(t, out, "named by this bundle")
+		require.Contains(t, out, "VALID: every entry, balance and signature holds, if the key is that of the platform\n")
+		other := base64.StdEncoding.EncodeToString(make([]byte, ed25519.PublicKeySize))
+		out, code = genuine.verdict(t, "--key", other)
 		require.Equal(t, 1, code)
-		require.Contains(t, out, "is not among the published keys")
+		require.Contains(t, out, "is not the given one")
+		_, err := export.CheckBundle(os.DirFS(genuine.folder(t)), p.Codec, make(ed25519.PublicKey, ed25519.PublicKeySize))
+		require.ErrorContains(t, err, "is not pinned")
 	})
 	t.Run("one byte", func(t *testing.T) { testOneByte(t, genuine) })
-	t.Run("careful forgeries", func(t *testing.T) { testForged(t, genuine) })
+	t.Run("careful forgeries", func(t *testing.T) { testForged(t, p, id, ids[1], genuine, older) })
 }
 
 // testOneByte changes one byte in each file. The program must name that file.
@@ -134,6 +162,9 @@ func testOneByte(t *testing.T, genuine memory) {
 			}
 			if name == "statement.py" {
 				at = bytes.Index(content, []byte("Makes the statement"))
+			}
+			if name == "transparency.py" {
+				at = bytes.Index(content, []byte("Signatures, notes"))
 			}
 			content[at] ^= 1
 			out, code := genuine.with(name, content).verdict(t)
@@ -152,8 +183,8 @@ func testOneByte(t *testing.T, genuine memory) {
 // program, with the same spaces.
 func TestOldShapes(t *testing.T) {
 	t.Parallel()
-	w := history.New(t)
-	conn, err := pgx.Connect(t.Context(), w.URL)
+	p := newPlatform(t, "a")
+	conn, err := pgx.Connect(t.Context(), p.URL)
 	require.NoError(t, err)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	stream := eventstore.StreamID{Category: "credit", ID: "acct_1"}
@@ -169,7 +200,8 @@ func TestOldShapes(t *testing.T) {
 			stream.String(), version, e[0], e[1], chain[:])
 		require.NoError(t, err)
 	}
-	m, manifest := bundleOf(t, w, "acct_1")
+	p.pass(t)
+	m, manifest := p.bundle(t, "acct_1", nil)
 	require.EqualValues(t, 3, manifest.Entries)
 	out, code := m.verdict(t)
 	require.Zero(t, code, out)
@@ -180,12 +212,27 @@ func TestOldShapes(t *testing.T) {
 // TestEmptyBundle checks the bundle of an account without an entry.
 func TestEmptyBundle(t *testing.T) {
 	t.Parallel()
-	w := history.New(t)
-	m, manifest := bundleOf(t, w, "acct_1")
-	require.Zero(t, manifest.Entries)
-	out, code := m.verdict(t)
-	require.Zero(t, code, out)
-	require.Contains(t, out, "no checkpoint is signed")
+	p := newPlatform(t, "a")
+	_, err := p.prover.Ledger(t.Context(), "acct_1", nil)
+	require.ErrorIs(t, err, prove.ErrUnsealed)
+	for i, owner := range []string{"acct_2", "acct_0", "acct_3"} { // one neighbor, then two
+		p.Must(t, owner, history.Start, credit.Grant{AccountID: owner, TransactionID: p.ID("txn"), Kind: credit.Purchase, Seconds: 7})
+		p.pass(t)
+		m, manifest := p.bundle(t, "acct_1", nil)
+		require.Zero(t, manifest.Entries)
+		out, code := m.verdict(t, "--key", p.pin())
+		require.Zero(t, code, out)
+		checked, err := export.CheckBundle(os.DirFS(m.folder(t)), p.Codec, p.key())
+		require.NoError(t, err)
+		require.Len(t, checked.Evidence.Accounts, min(i+1, 2))
+	}
+	m, _ := p.bundle(t, "acct_1", nil)
+	forged := m.with("proof.json", regexp.MustCompile(`(?s)"accounts": \[.*?\n  \]`).ReplaceAll(m["proof.json"].Bytes(), []byte(`"accounts": []`)))
+	out, code := forged.listed(t).verdict(t)
+	require.Equal(t, 1, code, out)
+	require.Contains(t, out, "does not have the sealed balance of acct_1")
+	_, err = export.CheckBundle(os.DirFS(forged.listed(t).folder(t)), p.Codec)
+	require.ErrorContains(t, err, "do not show that account acct_1 is absent")
 }
 
 // TestStatementPage checks that text from people cannot become markup, and that the page

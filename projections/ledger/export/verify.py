@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Checks a ledger bundle. It needs Python 3.8 and nothing else.
 
-    python3 verify.py [FOLDER] [--keys FILE]
+    python3 verify.py [FOLDER] [--key KEY] [--kept PATH]
 
-FOLDER is the unpacked bundle. The default is the folder of this program. FILE is the
-platform's published list of keys (/.well-known/vqa-ledger-keys.json). Fetch it yourself:
-with it, this program also finds a bundle that was forged together with its keys.
+FOLDER is the unpacked bundle. The default is the folder of this program.
+
+KEY is the public key of the platform's log in base64, which you have from somewhere else than this bundle.
+Without it, the bundle names the key itself, so a forger could have made both.
+
+PATH is what you kept from the past: a checkpoint, the .tlog-proof of a transaction, or an older bundle. The
+program checks that the log of this bundle contains that past.
 
 Exit status: 0 the bundle is valid, 1 there are mismatches (each is named), 2 the bundle
 cannot be read.
@@ -20,74 +24,7 @@ import sys
 sys.dont_write_bytecode = True  # the bundle stays as it is
 
 from statement import Ledger, TOTALS, page_body, text  # noqa: E402, from the bundle
-
-# --- ed25519 (RFC 8032, verification only) ---------------------------------
-
-P = 2**255 - 19
-L = 2**252 + 27742317777372353535851937790883648493
-D = -121665 * pow(121666, P - 2, P) % P
-SQRT_M1 = pow(2, (P - 1) // 4, P)
-
-
-def add(a, b):
-    """Adds two points in extended coordinates (X, Y, Z, T)."""
-    m = (a[1] - a[0]) * (b[1] - b[0]) % P
-    n = (a[1] + a[0]) * (b[1] + b[0]) % P
-    t = 2 * a[3] * b[3] * D % P
-    z = 2 * a[2] * b[2] % P
-    e, f, g, h = n - m, z - t, z + t, n + m
-    return e * f % P, g * h % P, f * g % P, e * h % P
-
-
-def decompress(data):
-    """Reads a point, or returns None when the bytes are not one."""
-    y = int.from_bytes(data, "little")
-    sign, y = y >> 255, y & ((1 << 255) - 1)
-    if y >= P:
-        return None
-    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
-    x = pow(square, (P + 3) // 8, P)
-    if (x * x - square) % P != 0:
-        x = x * SQRT_M1 % P
-    if (x * x - square) % P != 0 or (x == 0 and sign == 1):
-        return None
-    if x & 1 != sign:
-        x = P - x
-    return x, y, 1, x * y % P
-
-
-def compress(point):
-    inverse = pow(point[2], P - 2, P)
-    x, y = point[0] * inverse % P, point[1] * inverse % P
-    return (y | (x & 1) << 255).to_bytes(32, "little")
-
-
-NEUTRAL = (0, 1, 1, 0)
-BASE = decompress((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
-
-
-def signed_by(key, message, signature):
-    """Reports whether the owner of a public key signed a message."""
-    a = decompress(key) if len(key) == 32 else None
-    if a is None or len(signature) != 64:
-        return False
-    s = int.from_bytes(signature[32:], "little")
-    if s >= L:
-        return False
-    k = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
-    # s*B - k*A must equal R. One pass over the bits computes both products.
-    minus_a = (P - a[0], a[1], 1, P - a[3])
-    table = (NEUTRAL, BASE, minus_a, add(BASE, minus_a))
-    point = NEUTRAL
-    for i in range(max(s.bit_length(), k.bit_length()) - 1, -1, -1):
-        point = add(point, point)
-        step = (s >> i & 1) | (k >> i & 1) << 1
-        if step:
-            point = add(point, table[step])
-    return compress(point) == signature[:32]
-
-
-# --- hashes -------------------------------------------------------------
+from transparency import EMPTY, Keys, consistent, key_id, leaf_hash, number, open_note, path, root_of, STATEMENTS  # noqa: E402
 
 ZERO = bytes(32)
 
@@ -100,37 +37,49 @@ def netstrings(*fields):
     return out
 
 
+def fields_of(record):
+    """Returns the fields of a record, which is made of netstrings."""
+    out = []
+    while record:
+        size, _, record = record.partition(b":")
+        n = number(size.decode())
+        if len(record) < n:
+            raise ValueError("a record is cut")
+        out.append(record[:n].decode())
+        record = record[n:]
+    return out
+
+
 def link(before, row):
     """Returns the chain after one more event: the SHA-256 of the previous chain and the event."""
     return hashlib.sha256(before + netstrings(
         "vqa-event-1", row["stream"], row["version"], row["type"], row["account_id"], row["data"], row["meta"])).digest()
 
 
-def signed_bytes(c):
-    t = c["totals"]
-    return netstrings("vqa-checkpoint-1", c["account_id"], c["number"], c["version"], c["chain"],
-                      c["posted_seconds"], c["held_seconds"], c["available_seconds"],
-                      *[t[name] for name in TOTALS], c["previous"], c["at"], c["key_id"])
+def record_of(row):
+    """Returns the record of the event's leaf in the log."""
+    return netstrings("vqa-leaf-1", row["position"], row["recorded_at"], row["stream"], row["version"], row["chain"])
 
-
-# --- the bundle -------------------------------------------------------------
 
 # The SHA-256 of the page up to its body without the title, and of README.txt with ACCOUNT for the account.
 PAGE_HEAD = "4ddb3aa62b0611f41143d6bb5affc7b307d4606df5d2a379799847a2d5c95bd8"
-README = "d289312c972f83bf5650011b49acdf9c8e07f73e4f2fc9943fe6a0a7cc23dba3"
+README = "7ef678f967f6a33981eea925cabf466be0c76ea34d631da45aa2eafbf26673c6"
 
-FORMAT = "vqa-ledger-bundle-2"
-FILES = {"entries.jsonl", "checkpoints.jsonl", "keys.json", "statement.json", "statement.html", "README.txt", "verify.py", "statement.py"}
-ROW = {"position", "stream", "version", "type", "account_id", "data", "meta", "chain"}
+FORMAT = "vqa-ledger-bundle-3"
+FILES = {"entries.jsonl", "nodes.txt", "proof.json", "log.json", "checkpoint.txt", "older.txt", "statement.json", "statement.html",
+         "README.txt", "verify.py", "statement.py", "transparency.py", "drill.sh"}
+ROW = {"index", "position", "recorded_at", "stream", "version", "type", "account_id", "data", "meta", "chain"}
 
 # The errors of a malformed file.
-UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
 class Check:
     def __init__(self, folder):
         self.folder = folder
         self.mismatches = 0
+        self.nodes = {}
+        self.used = set()
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -145,39 +94,6 @@ class Check:
     def text(self, name):
         with open(self.path(name), encoding="utf-8", newline="") as f:
             return f.read()
-
-    def rows(self, name, fields):
-        """Reads the lines of a file. A line that is not a row is a mismatch and is skipped."""
-        with open(self.path(name), "rb") as f:
-            for number, text in enumerate(f, 1):
-                try:
-                    row = json.loads(text.decode())
-                    chain = bytes.fromhex(row["chain"])
-                    if len(chain) != 32:
-                        raise ValueError("the chain is not 32 bytes long")
-                    if set(row) != fields:
-                        self.mismatch(name, "line %d has other fields than those of this format" % number)
-                    yield number, row, chain
-                except UNREADABLE as e:
-                    self.mismatch(name, "line %d cannot be read: %s" % (number, e))
-
-    def chained(self, name, stream, fields, visit):
-        """Calls visit with each row of a stream and checks its hash chain. After a mismatch it
-        continues with the chain in the row, so that each altered row is named once."""
-        before, version = ZERO, 0
-        for number, row, chain in self.rows(name, fields):
-            where = "%s line %d" % (name, number)
-            version += 1
-            try:
-                if row["stream"] != stream or row["version"] != version:
-                    self.mismatch(where, "is %s version %s, not %s version %d" % (row["stream"], row["version"], stream, version))
-                    version = int(row["version"])
-                if link(before, row) != chain:
-                    self.mismatch(where, "version %s was altered: its hash does not follow from its content" % row["version"])
-                visit(where, row, chain)
-            except UNREADABLE as e:
-                self.mismatch(where, "cannot be read: %s: %s" % (type(e).__name__, e))
-            before = chain
 
     def files(self):
         manifest = self.json("manifest.json")
@@ -199,79 +115,114 @@ class Check:
                 self.mismatch(name, e.strerror)
         return manifest
 
-    def keys(self, published):
-        keys = {}
-        for k in self.json("keys.json")["keys"]:
-            try:
-                key = base64.b64decode(k["public_key"], validate=True)
-                if set(k) != {"key_id", "algorithm", "public_key"} or k["algorithm"] != "ed25519":
-                    self.mismatch("keys.json", "%s has other fields than those of this format" % k["key_id"])
-                if "lk_" + hashlib.sha256(key).hexdigest()[:16] != k["key_id"]:
-                    self.mismatch("keys.json", "%s is not the id of its key" % k["key_id"])
-                    continue
-                keys[k["key_id"]] = key
-            except UNREADABLE as e:
-                self.mismatch("keys.json", "a key cannot be read: %s" % e)
-        if published:
-            with open(published, encoding="utf-8") as f:
-                known = {k["key_id"]: k["public_key"] for k in json.load(f)["keys"]}
-            for key_id in sorted(keys):
-                if known.get(key_id) != base64.b64encode(keys[key_id]).decode():
-                    self.mismatch("keys.json", "%s is not among the published keys" % key_id)
-                    del keys[key_id]
-        return keys
+    def log(self, pins):
+        """Checks keys, openings and both checkpoints. Without a valid checkpoint nothing else is proven."""
+        log = self.json("log.json")
+        if set(log) != {"statements", "openings"}:
+            self.mismatch("log.json", "has other fields than those of this format")
+        self.keys = Keys(log["statements"], pins)
+        self.openings = []
+        for note in log["openings"]:
+            form, n, origin, restart, end = open_note(STATEMENTS, note, self.keys.all())[0].split("\n")
+            if form != "vqa-ledger-log-1" or number(n) != len(self.openings) + 1 or end:
+                raise ValueError("log.json: the opening of log %s is malformed" % n)
+            self.openings.append((origin, fields_of(base64.b64decode(restart, validate=True)) if restart != "-" else None))
+        self.number = len(self.openings)
+        self.newest, self.older = (self.keys.open(self.number, self.text(name)) for name in ("checkpoint.txt", "older.txt"))
+        for name, c in (("checkpoint.txt", self.newest), ("older.txt", self.older)):
+            if c.origin != self.openings[-1][0]:
+                self.mismatch(name, "is a checkpoint of the log %s, and the keys open the log %s" % (c.origin, self.openings[-1][0]))
 
-    def checkpoints(self, account, keys):
-        """Returns the checkpoints by the version that they cover."""
-        found, previous, number = {}, "", 0
+    def proofs(self):
+        """Reads the proofs, and checks that the newest checkpoint extends the older one."""
+        proof = self.json("proof.json")
+        if set(proof) != {"seal", "accounts", "consistency"}:
+            self.mismatch("proof.json", "has other fields than those of this format")
+        if not consistent(self.older.size, self.older.root, self.newest.size, self.newest.root, hashes_of(proof["consistency"])):
+            self.mismatch("older.txt", "the log of checkpoint.txt does not contain the %d leaves of this checkpoint: it was forked or shortened" % self.older.size)
+        for line in self.text("nodes.txt").splitlines():
+            low, high, encoded = line.split(" ")
+            self.nodes[number(low), number(high)] = base64.b64decode(encoded, validate=True)
+        return proof
 
-        def visit(where, row, _):
-            nonlocal previous, number
-            sealed = json.loads(row["data"])
-            c = sealed["checkpoint"]
-            number += 1
-            message = signed_bytes(c)
-            signature = base64.b64decode(sealed["signature"])
-            if c["key_id"] not in keys:
-                self.mismatch(where, "checkpoint %d is signed with the unknown key %s" % (number, c["key_id"]))
-            elif not signed_by(keys[c["key_id"]], message, signature):
-                self.mismatch(where, "checkpoint %d has a wrong signature" % number)
-            if c["account_id"] != account or c["number"] != number or c["previous"] != previous:
-                self.mismatch(where, "checkpoint %s of %s does not follow the previous one" % (c["number"], c["account_id"]))
-            previous, number = hashlib.sha256(message).hexdigest(), c["number"]
-            found[c["version"]] = (where, c)
+    def sealed(self, where, row):
+        """Checks that the log has the leaf of a row at its index."""
+        beside = [r for _, r in path(row["index"], self.newest.size)] if 0 <= row["index"] < self.newest.size else []
+        self.used.update(beside)
+        hashes = [self.nodes.get(r, ZERO) for r in beside]
+        if root_of(row["index"], self.newest.size, leaf_hash(record_of(row)), hashes) != self.newest.root:
+            self.mismatch(where, "version %s of %s, position %s, is not leaf %s of the log" % (row["version"], row["stream"], row["position"], row["index"]))
 
-        self.chained("checkpoints.jsonl", "checkpoint/" + account, ROW, visit)
-        return found
+    def seal(self, row):
+        """Checks the event that is the last leaf of the log, and returns its content."""
+        if set(row) != ROW | {"before"} or row["type"].split("@")[0] != "ledger.sealed" or row["index"] != self.newest.size - 1:
+            self.mismatch("proof.json", "the seal is not the last leaf of the log")
+        if link(bytes.fromhex(row["before"]), row).hex() != row["chain"]:
+            self.mismatch("proof.json", "the seal was altered: its hash does not follow from its content")
+        self.sealed("proof.json", row)
+        seal = json.loads(row["data"])
+        if seal["log"] != self.number:
+            self.mismatch("proof.json", "the seal is one of log %s, not of log %d" % (seal["log"], self.number))
+        return seal
 
-    def entries(self, account, checkpoints):
-        ledger, count, last, chain = Ledger(account), 0, 0, ""
+    def entries(self, account, seal):
+        """Checks each entry: its chain, its leaf, its amounts. After a mismatch it continues with the chain in
+        the row, so that each altered row is named once."""
+        ledger, before, rows = Ledger(account), ZERO, []
+        with open(self.path("entries.jsonl"), "rb") as f:
+            for line, content in enumerate(f, 1):
+                where = "entries.jsonl line %d" % line
+                try:
+                    row = json.loads(content.decode())
+                    chain = bytes.fromhex(row["chain"])
+                    if set(row) != ROW | {"postings"} or row["chain"] != chain.hex():
+                        self.mismatch(where, "has other fields than those of this format")
+                    if row["stream"] != "credit/" + account or row["version"] != len(rows) + 1:
+                        self.mismatch(where, "is %s version %s, not credit/%s version %d" % (row["stream"], row["version"], account, len(rows) + 1))
+                    if link(before, row) != chain:
+                        self.mismatch(where, "version %s was altered: its hash does not follow from its content" % row["version"])
+                    if row["position"] > seal["position"]:
+                        self.mismatch(where, "version %s is later than the seal" % row["version"])
+                    self.sealed(where, row)
+                    postings = ledger.entry(row, lambda what: self.mismatch(where, what))
+                    if sum(p["seconds"] for p in row["postings"]) != 0:
+                        self.mismatch(where, "the postings do not sum to zero")
+                    if row["postings"] != postings:
+                        self.mismatch(where, "the postings do not follow from the entry")
+                    before = chain
+                    rows.append(row)
+                except UNREADABLE as e:
+                    self.mismatch(where, "cannot be read: %s: %s" % (type(e).__name__, e))
+        for low, high in sorted(set(self.nodes) - self.used):
+            self.mismatch("nodes.txt", "has the leaves %d to %d, which no path needs" % (low, high - 1))
+        return ledger, rows
 
-        def visit(where, row, head):
-            nonlocal count, last, chain
-            count, last, chain = count + 1, row["version"], head.hex()
-            postings = ledger.entry(row, lambda what: self.mismatch(where, what))
-            if sum(p["seconds"] for p in row["postings"]) != 0:
-                self.mismatch(where, "the postings do not sum to zero")
-            if row["postings"] != postings:
-                self.mismatch(where, "the postings do not follow from the entry")
-            sealed_at, c = checkpoints.pop(row["version"], (None, None))
-            if c:
-                stated = (c["chain"], c["posted_seconds"], c["held_seconds"], c["available_seconds"], c["totals"])
-                made = (chain, ledger.posted, ledger.held, ledger.available(), ledger.totals)
-                for what, a, b in zip(("chain", "posted seconds", "held seconds", "available seconds", "totals"), stated, made):
-                    if a != b:
-                        self.mismatch(sealed_at, "checkpoint %d has %s %s at version %d: %s, but the entries give %s"
-                                      % (c["number"], "another" if what == "chain" else "other", what, row["version"], a, b))
+    def account(self, ledger, rows, seal, leaves):
+        """Checks that the account tree of the seal has exactly this ledger, or none."""
+        size, root, ids = seal["accounts"], base64.b64decode(seal["account_root"], validate=True), []
+        for leaf in leaves:
+            record = leaf["record"].encode()
+            fields = fields_of(record)
+            if set(leaf) != {"index", "record", "hashes"} or fields[0] != "vqa-account-1" or root_of(
+                    leaf["index"], size, leaf_hash(record), hashes_of(leaf["hashes"])) != root:
+                self.mismatch("proof.json", "the account tree of the seal does not have the leaf of %s" % fields[1])
+            ids.append((leaf["index"], fields[1]))
+        if [i for _, i in ids] == [ledger.account]:
+            chain = rows[-1]["chain"] if rows else ""
+            made = [len(rows), chain, ledger.posted, ledger.held] + [ledger.totals[t] for t in TOTALS]
+            for what, sealed, given in zip(["version", "chain", "posted seconds", "held seconds"] + TOTALS, fields[2:], made):
+                if sealed != str(given):
+                    self.mismatch("entries.jsonl", "the sealed ledger of %s has %s %s, but the entries give %s" % (ledger.account, what, sealed, given))
+            return
+        beside = [i for i, _ in ids]
+        between = len(ids) == 2 and ids[0][1] < ledger.account < ids[1][1] and beside[1] == beside[0] + 1
+        edge = len(ids) == 1 and (beside == [0] and ledger.account < ids[0][1] or beside == [size - 1] and ids[0][1] < ledger.account)
+        if rows or not (between or edge or (not ids and size == 0 and root == EMPTY)):
+            self.mismatch("proof.json", "does not have the sealed balance of %s" % ledger.account)
 
-        self.chained("entries.jsonl", "credit/" + account, ROW | {"postings"}, visit)
-        for version, (where, c) in sorted(checkpoints.items()):
-            self.mismatch(where, "checkpoint %d covers version %d, which is not among the entries" % (c["number"], version))
-        return ledger, count, last, chain
-
-    def statement(self, ledger, last, chain):
+    def statement(self, ledger, rows):
         """Makes both statements again from the entries and compares them."""
-        made = ledger.statement(last, chain)
+        made = ledger.statement(len(rows), rows[-1]["chain"] if rows else "")
         shown = self.json("statement.json")
         for part, what in (("transactions", "the transactions are"), ("totals", "the totals are"), ("closing", "the closing balance is"),
                            ("holds", "the holds are"), ("version", "the last version is"), ("chain", "the chain is")):
@@ -289,41 +240,105 @@ class Check:
         if sha256_of(self.text("README.txt").replace(ledger.account, "ACCOUNT")) != README:
             self.mismatch("README.txt", "is not the text of this format")
 
+    def kept(self, kept, account, rows):
+        """Checks that the log contains the past that the caller kept."""
+        checkpoint = os.path.join(kept, "checkpoint.txt") if os.path.isdir(kept) else kept
+        with open(checkpoint, encoding="utf-8", newline="") as f:
+            note = f.read()
+        if "\n\n" not in note:
+            note = base64.b64decode(note, validate=False).decode()  # the header of a response
+        if os.path.isdir(kept):
+            with open(os.path.join(kept, "entries.jsonl"), encoding="utf-8", newline="") as f:
+                for version, line in enumerate(f, 1):
+                    if not self.same(version, record_of(json.loads(line)), account, rows):
+                        break
+        elif note.startswith("c2sp.org/tlog-proof@v1\n"):
+            head, _, note = note.partition("\n\n")
+            record = base64.b64decode(head.split("\n")[1][len("extra "):], validate=True)
+            fields = fields_of(record)
+            if fields[3] == "credit/" + account:
+                self.same(number(fields[4]), record, account, rows)
+        self.past(self.keys.open(self.number, note))
+
+    def same(self, version, record, account, rows):
+        """Checks that an entry is the kept one."""
+        if version > len(rows):
+            self.mismatch("entries.jsonl", "version %d of credit/%s is missing, and you kept it" % (version, account))
+        elif record_of(rows[version - 1]) != record:
+            self.mismatch("entries.jsonl line %d" % version, "version %d of credit/%s, position %s, is not the entry that you kept"
+                          % (version, account, rows[version - 1]["position"]))
+        else:
+            return True
+        return False
+
+    def past(self, c):
+        """Compares a kept checkpoint with those of the bundle."""
+        if c.origin != self.newest.origin:
+            self.mismatch("checkpoint.txt", "is one of the log %s, and you kept one of the log %s" % (self.newest.origin, c.origin))
+        elif c.size > self.newest.size:
+            self.mismatch("checkpoint.txt", "the log was shortened: it has %d leaves, and you kept a checkpoint of %d" % (self.newest.size, c.size))
+        elif c.size not in (self.older.size, self.newest.size):
+            self.mismatch("older.txt", "has %d leaves, and you kept a checkpoint of %d: ask for a bundle with --since and your file" % (self.older.size, c.size))
+        elif c.root != (self.older if c.size == self.older.size else self.newest).root:
+            self.mismatch("older.txt", "the log was forked: the checkpoint of %d leaves that you kept has another root" % c.size)
+
+
+def hashes_of(encoded):
+    return [base64.b64decode(h, validate=True) for h in encoded]
+
 
 def sha256_of(content):
     return hashlib.sha256(content.encode()).hexdigest()
 
 
+def acts(check):
+    """Prints the acts about keys and logs that a reader must know."""
+    for s in check.keys.statements:
+        if s["action"] in ("replace", "revoke"):
+            done = "was revoked beyond size %d" % s["size"] if s["action"] == "revoke" else "replaced a lost key"
+            print("NOTE      the key %s %s, by %s: %s" % (key_id(s["key"]), done, s["by"], s["reason"]))
+    for n, (_, restart) in enumerate(check.openings, 1):
+        if restart:
+            print("NOTE      log %d continues %s, which had %s leaves, after a loss (%s): %s" % (n, restart[1], restart[2], restart[6], restart[5]))
+
+
 def main():
     parser = argparse.ArgumentParser(description="Checks a ledger bundle.")
     parser.add_argument("folder", nargs="?", default=os.path.dirname(os.path.abspath(__file__)))
-    parser.add_argument("--keys", metavar="FILE", help="the platform's published keys")
+    parser.add_argument("--key", metavar="KEY", action="append", default=[], help="the public key of the platform's log, in base64")
+    parser.add_argument("--kept", metavar="PATH", help="a checkpoint, a .tlog-proof or an older bundle that you kept")
     given = parser.parse_args()
     check = Check(given.folder)
     try:
+        pins = [base64.b64decode(k, validate=True) for k in given.key]
         manifest = check.files()
-        account, keys = manifest["account_id"], check.keys(given.keys)
-        checkpoints = check.checkpoints(account, keys)
-        sealed, count = max(checkpoints, default=0), len(checkpoints)
-        ledger, entries, last, chain = check.entries(account, checkpoints)
-        if (entries, count, sealed) != (manifest["entries"], manifest["checkpoints"], manifest["sealed_version"]):
-            check.mismatch("manifest.json", "the numbers of entries or checkpoints, or the sealed version, differ from the files")
-        check.statement(ledger, last, chain)
+        account = manifest["account_id"]
+        check.log(pins)
+        proof = check.proofs()
+        seal = check.seal(proof["seal"])
+        ledger, rows = check.entries(account, seal)
+        check.account(ledger, rows, seal, proof["accounts"])
+        check.statement(ledger, rows)
+        stated = (len(rows), check.newest.origin, check.newest.size, check.older.size)
+        if stated != tuple(manifest[field] for field in ("entries", "origin", "size", "older_size")):
+            check.mismatch("manifest.json", "the number of entries or the checkpoints differ from the files")
+        if given.kept:
+            check.kept(given.kept, account, rows)
     except (OSError,) + UNREADABLE as e:
-        print("MISMATCH  the bundle cannot be read: %s: %s" % (type(e).__name__, e))
+        print("MISMATCH  the bundle cannot be verified: %s: %s" % (type(e).__name__, e))
         print("VERDICT   NOT VALID")
-        return 1 if check.mismatches else 2
+        return 1 if check.mismatches or isinstance(e, ValueError) else 2
     print("account   %s: %d seconds posted, %d held, %d available" % (account, ledger.posted, ledger.held, ledger.available()))
-    print("entries   %d, each in double entry, in one hash chain" % entries)
-    print("sealed    up to version %d by %d checkpoints; %d later entries are chained, not sealed" % (sealed, count, max(last - sealed, 0)))
-    print("keys      %s%s" % (", ".join(sorted(keys)) or "none", "" if given.keys else " (compare them with the published ones, or use --keys)"))
+    print("entries   %d, each in double entry, in one hash chain, and a leaf of the log" % len(rows))
+    print("log       %s, %d leaves, contains the %d leaves of the older checkpoint" % (check.newest.origin, check.newest.size, check.older.size))
+    print("sealed    at position %d (%s); there is no later entry up to it" % (seal["position"], seal["at"]))
+    acts(check)
+    pinned = base64.b64encode(check.keys.statements[0]["key"]).decode()
+    print("key       %s, %s" % (pinned, "given by you" if pins else "named by this bundle: compare it with one from elsewhere, or use --key"))
     if check.mismatches:
         print("VERDICT   NOT VALID: %d mismatches" % check.mismatches)
         return 1
-    if not count:
-        print("VERDICT   VALID, but no checkpoint is signed: no signature covers the ledger yet")
-        return 0
-    print("VERDICT   VALID: every entry, balance and signature holds")
+    print("VERDICT   VALID: every entry, balance and signature holds" + ("" if pins else ", if the key is that of the platform"))
     return 0
 
 

@@ -8,14 +8,14 @@ import (
 	"vqa/projections/ledger/export"
 )
 
-// PrintBundle writes a summary of the bundle at path.
-func PrintBundle(out io.Writer, path string, m export.Manifest, asJSON bool) error {
+// PrintBundle writes a summary of the bundle at path. later is the number of entries after the seal.
+func PrintBundle(out io.Writer, path string, m export.Manifest, later int64, asJSON bool) error {
 	if asJSON {
 		return terminal.PrintJSON(out, m)
 	}
-	fmt.Fprintf(out, "%s: %s entries, %s checkpoints", path, terminal.Thousands(m.Entries), terminal.Thousands(m.Checkpoints))
-	if open := m.Entries - m.Sealed; open > 0 {
-		fmt.Fprintf(out, "; no checkpoint signs the last %s entries yet (vqa ledger checkpoint)", terminal.Thousands(open))
+	fmt.Fprintf(out, "%s: %s entries, proven by the checkpoint of %s leaves", path, terminal.Thousands(m.Entries), terminal.Thousands(m.Size))
+	if later > 0 {
+		fmt.Fprintf(out, "; %s later entries are not sealed yet (vqa ledger checkpoint)", terminal.Thousands(later))
 	}
 	_, err := fmt.Fprintln(out)
 	return err

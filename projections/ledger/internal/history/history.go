@@ -1,8 +1,6 @@
 package history
 
 import (
-	"crypto/ed25519"
-	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -28,8 +26,6 @@ type World struct {
 	Pool  *pgxpool.Pool
 	Codec *codec.Codec
 	Store *postgres.Store
-	// Key signs checkpoints. It is the same in every world.
-	Key ed25519.PrivateKey
 	// names counts the ids, so that they are the same in every run.
 	names int
 }
@@ -41,8 +37,6 @@ var Start = time.Date(2026, 10, 30, 9, 0, 0, 0, time.UTC)
 func New(t testing.TB) *World {
 	t.Helper()
 	w := &World{URL: storetest.Database(t, migrations.Up, migrations.Version()), Codec: codec.Events()}
-	seed := sha256.Sum256([]byte("a key for tests"))
-	w.Key = ed25519.NewKeyFromSeed(seed[:])
 	var err error
 	w.Pool, err = postgres.Connect(t.Context(), w.URL)
 	require.NoError(t, err)
@@ -95,28 +89,6 @@ func (w *World) Must(t testing.TB, accountID string, at time.Time, commands ...c
 	}
 }
 
-// Seal signs a checkpoint of an account and publishes the key.
-func (w *World) Seal(t testing.TB, accountID string, at time.Time) {
-	t.Helper()
-	keys, entries, seals := fold.LedgerKeys.Stream(credit.LedgerKeysID), fold.Credit.Stream(accountID), fold.Checkpoint.Stream(accountID)
-	histories, err := w.Store.Load(t.Context(), keys, entries, seals)
-	require.NoError(t, err)
-	known, err := fold.LedgerKeys.Restore(histories[keys])
-	require.NoError(t, err)
-	added, err := credit.DecideLedgerKey(known, credit.AddLedgerKey{Key: w.Key.Public().(ed25519.PublicKey)}, at)
-	require.NoError(t, err)
-	appendTo(t, w, fold.LedgerKeys, keys, histories[keys], known, added)
-	balance, err := fold.Credit.Restore(histories[entries])
-	require.NoError(t, err)
-	last, err := fold.Checkpoint.Restore(histories[seals])
-	require.NoError(t, err)
-	sealed, err := credit.DecideSeal(last, credit.Seal{
-		Balance: balance, Version: histories[entries].Version, Chain: histories[entries].Chain, Key: w.Key,
-	}, at)
-	require.NoError(t, err)
-	appendTo(t, w, fold.Checkpoint, seals, histories[seals], last, sealed)
-}
-
 func appendTo[S any, E eventstore.Event](
 	t testing.TB, w *World, of fold.Of[S, E], stream eventstore.StreamID, h eventstore.History, state S, events []E,
 ) {
@@ -135,8 +107,8 @@ func appendTo[S any, E eventstore.Event](
 	require.NoError(t, err)
 }
 
-// Live runs random commands on some accounts over about a month, with checkpoints in
-// between, and returns the ids of the accounts. The same seed gives the same history.
+// Live runs random commands on some accounts over about a month, and returns the ids of the
+// accounts. The same seed gives the same history.
 func (w *World) Live(t testing.TB, seed uint64, accounts, commands int) []string {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // the history must be reproducible
@@ -156,9 +128,6 @@ func (w *World) Live(t testing.TB, seed uint64, accounts, commands int) []string
 			if txn, ok := credit.TransactionOf(e); ok {
 				posted[id] = append(posted[id], txn)
 			}
-		}
-		if random.IntN(10) == 0 {
-			w.Seal(t, id, at)
 		}
 	}
 	return ids

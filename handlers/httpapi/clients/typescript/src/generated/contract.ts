@@ -54,8 +54,8 @@ export interface paths {
         };
         /**
          * Public keys of the ledger checkpoints
-         * @description The service signs a checkpoint of an account's ledger after each change, with ed25519. The list contains every
-         *     key that has signed checkpoints, oldest first, so that an export can be verified without the service.
+         * @description The service signs checkpoints of the transparency log over all events, with ed25519. The list contains every
+         *     key that has signed checkpoints, oldest first, so that a bundle can be verified without the service.
          */
         get: operations["getLedgerKeys"];
         put?: never;

@@ -1,0 +1,127 @@
+package export_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/projections/ledger/internal/history"
+)
+
+// drill runs the drill of an auditor on a bundle, and returns its output, without the note of a system that has
+// no network namespaces.
+func (m memory) drill(t *testing.T, kept, key string) (string, int) {
+	t.Helper()
+	find(t, "python3", "python3")
+	cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(m.folder(t), "drill.sh"), kept, key)
+	var noise strings.Builder
+	cmd.Stderr = &noise
+	out, err := cmd.Output()
+	if cmd.ProcessState == nil {
+		require.NoError(t, err)
+	}
+	if noise.Len() > 0 {
+		require.Contains(t, noise.String(), "no network namespace")
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// TestDrill keeps a checkpoint, a proof and a bundle, and compares them with a later bundle: a genuine one, and
+// one of a history that was written again and signed with the genuine key.
+func TestDrill(t *testing.T) {
+	t.Parallel()
+	p, q := newPlatform(t, "a"), newPlatform(t, "a")
+	buy := func(p *platform, seconds ...int64) (id string) {
+		id = "acct_1"
+		for _, s := range seconds {
+			p.Must(t, id, history.Start, credit.Grant{AccountID: id, TransactionID: p.ID("txn"), Kind: credit.Purchase, Seconds: s})
+		}
+		return id
+	}
+	id := buy(p, 100, 20, 30)
+	p.pass(t)
+	buy(p, 7)
+	kept := p.pass(t)
+	lastMonth, _ := p.bundle(t, id, nil)
+	proof, err := p.prover.Entry(t.Context(), id, 2)
+	require.NoError(t, err)
+	buy(q, 100, 9020, 30)
+	q.pass(t)
+	buy(q, 7)
+	inTheMiddle := q.pass(t)
+	for _, x := range []*platform{p, q} {
+		buy(x, 50)
+		x.pass(t)
+	}
+	genuine, _ := p.bundle(t, id, kept.Signed)
+	forged, _ := q.bundle(t, id, inTheMiddle.Signed)
+	shorter := lastMonth
+
+	past := map[string]string{
+		"checkpoint": file(t, "checkpoint", string(kept.Signed)), "proof": file(t, "txn.tlog-proof", string(proof)), "bundle": lastMonth.folder(t),
+	}
+	for name, path := range past {
+		out, code := genuine.drill(t, path, p.pin())
+		require.Zero(t, code, "%s: %s", name, out)
+		require.True(t, strings.HasPrefix(out, "correct\n"), out)
+		require.Contains(t, out, "acct_1: 207 seconds posted")
+
+		out, code = forged.drill(t, path, q.pin())
+		require.Equal(t, 1, code, out)
+		require.Contains(t, out, "wrong: ")
+		require.NotContains(t, out, "correct")
+		require.Contains(t, out, map[string]string{
+			"checkpoint": fmt.Sprintf("the log was forked: the checkpoint of %d leaves that you kept has another root", kept.Checkpoint.Size),
+			"proof":      "version 2 of credit/acct_1, position 2, is not the entry that you kept",
+			"bundle":     "version 1 of credit/acct_1, position 1, is not the entry that you kept",
+		}[name])
+	}
+	newest, err := p.prover.Head(t.Context())
+	require.NoError(t, err)
+	out, code := shorter.drill(t, file(t, "newest", string(newest.Signed)), p.pin())
+	require.Equal(t, 1, code, out)
+	require.Contains(t, out, fmt.Sprintf("the log was shortened: it has %d leaves, and you kept a checkpoint of %d", kept.Checkpoint.Size, newest.Checkpoint.Size))
+	other, _ := p.bundle(t, id, nil)
+	out, code = other.drill(t, past["checkpoint"], p.pin())
+	require.Equal(t, 1, code, out)
+	require.Contains(t, out, "ask for a bundle with --since and your file")
+	out, code = genuine.drill(t, past["checkpoint"], "AAAA")
+	require.Equal(t, 1, code, out)
+	require.Contains(t, out, "is not the given one")
+	out, code = genuine.with("entries.jsonl", []byte(strings.Replace(genuine["entries.jsonl"].String(), `"seconds\":20`, `"seconds\":21`, 1))).listed(t).drill(t, past["checkpoint"], p.pin())
+	require.Equal(t, 1, code, out)
+	require.Contains(t, out, "wrong: entries.jsonl line 2: version 2 was altered")
+}
+
+// TestDrillNeedsNoNetwork runs the program with a Python that cannot open a socket. The drill itself runs in a
+// network namespace, where the system allows one.
+func TestDrillNeedsNoNetwork(t *testing.T) {
+	t.Parallel()
+	p := newPlatform(t, "a")
+	id := p.Live(t, 3, 1, 10)[0]
+	h := p.pass(t)
+	m, _ := p.bundle(t, id, nil)
+	kept := file(t, "checkpoint", string(h.Signed))
+
+	// sitecustomize runs before every program of this Python.
+	closed := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(closed, "sitecustomize.py"), []byte(`import sys
+sys.addaudithook(lambda event, args: sys.exit("a socket was opened") if event.startswith("socket.") else None)
+`), 0o600))
+	cmd := exec.CommandContext(t.Context(), find(t, "python3", "python3"), "-B", filepath.Join(m.folder(t), "verify.py"), "--kept", kept, "--key", p.pin())
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+closed)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "VERDICT   VALID")
+	probe := exec.CommandContext(t.Context(), "python3", "-c", "import socket; socket.socket()")
+	probe.Env = cmd.Env
+	out, err = probe.CombinedOutput()
+	require.Error(t, err, "the hook must bite: %s", out)
+	require.Contains(t, string(out), "a socket was opened")
+}
