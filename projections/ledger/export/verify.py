@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Checks a ledger bundle. It needs Python 3.8 and nothing else.
 
-    python3 verify.py [FOLDER] [--key KEY] [--kept PATH]
+    python3 verify.py [FOLDER] [--key KEY] [--keys FILE] [--kept PATH]
 
 FOLDER is the unpacked bundle. The default is the folder of this program.
 
 KEY is the public key of the platform's log in base64, which you have from somewhere else than this bundle.
-Without it, the bundle names the key itself, so a forger could have made both.
+Without it, the bundle names the key itself, so a forger could have made both. FILE is the platform's list of
+keys (/.well-known/vqa-ledger-keys.json), which you fetched yourself.
 
 PATH is what you kept from the past: a checkpoint, the .tlog-proof of a transaction, or an older bundle. The
 program checks that the log of this bundle contains that past.
@@ -306,11 +307,17 @@ def main():
     parser = argparse.ArgumentParser(description="Checks a ledger bundle.")
     parser.add_argument("folder", nargs="?", default=os.path.dirname(os.path.abspath(__file__)))
     parser.add_argument("--key", metavar="KEY", action="append", default=[], help="the public key of the platform's log, in base64")
+    parser.add_argument("--keys", metavar="FILE", help="the platform's published list of keys, any of which counts as given")
     parser.add_argument("--kept", metavar="PATH", help="a checkpoint, a .tlog-proof or an older bundle that you kept")
     given = parser.parse_args()
     check = Check(given.folder)
     try:
+        if given.keys:
+            with open(given.keys, encoding="utf-8") as f:
+                given.key += [k["public_key"] for k in json.load(f)["keys"]]
         pins = [base64.b64decode(k, validate=True) for k in given.key]
+        if given.keys and not pins:
+            raise ValueError("%s has no key" % given.keys)
         manifest = check.files()
         account = manifest["account_id"]
         check.log(pins)
