@@ -40,7 +40,7 @@ func (m memory) Create(name string) (io.Writer, error) {
 }
 
 // bundle returns the bundle of an account at the newest checkpoint, since an older one or the oldest.
-func (p *platform) bundle(t *testing.T, accountID string, older []byte) (memory, export.Manifest) {
+func (p *platform) bundle(t testing.TB, accountID string, older []byte) (memory, export.Manifest) {
 	t.Helper()
 	evidence, err := p.prover.Ledger(t.Context(), accountID, older)
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func (p *platform) bundle(t *testing.T, accountID string, older []byte) (memory,
 }
 
 // folder writes the bundle to a folder.
-func (m memory) folder(t *testing.T) string {
+func (m memory) folder(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range m {
@@ -61,7 +61,7 @@ func (m memory) folder(t *testing.T) string {
 }
 
 // verdict runs the bundle's own program and returns its output.
-func (m memory) verdict(t *testing.T, args ...string) (string, int) {
+func (m memory) verdict(t testing.TB, args ...string) (string, int) {
 	t.Helper()
 	dir := m.folder(t)
 	cmd := exec.CommandContext(t.Context(), find(t, "python3", "python3"), append([]string{"-B", filepath.Join(dir, "verify.py")}, args...)...)

@@ -30,7 +30,7 @@ const programTimeout = time.Minute
 // find returns the path of a program that setup installs. Without the program the test
 // fails, or is skipped where this user cannot install it. The message says how to install
 // it.
-func find(t *testing.T, install, name string) string {
+func find(t testing.TB, install, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -73,7 +73,7 @@ func TestExports(t *testing.T) {
 	t.Run("jsonl", func(t *testing.T) { testJSONL(t, w, len(ids), part) })
 }
 
-func open(t *testing.T, w *history.World) *book.Snapshot {
+func open(t testing.TB, w *history.World) *book.Snapshot {
 	t.Helper()
 	s, err := book.Open(t.Context(), w.Pool, w.Codec)
 	require.NoError(t, err)

@@ -28,7 +28,7 @@ type platform struct {
 }
 
 // newPlatform returns an empty ledger. The key of its log depends on a name alone.
-func newPlatform(t *testing.T, name string) *platform {
+func newPlatform(t testing.TB, name string) *platform {
 	t.Helper()
 	p := &platform{World: history.New(t)}
 	files, err := anchor.Open(t.Context(), anchor.Options{Dir: t.TempDir()})
@@ -44,7 +44,7 @@ func newPlatform(t *testing.T, name string) *platform {
 }
 
 // pass seals the log.
-func (p *platform) pass(t *testing.T) seal.Head {
+func (p *platform) pass(t testing.TB) seal.Head {
 	t.Helper()
 	sealed, err := p.sealer.Pass(t.Context())
 	require.NoError(t, err)
