@@ -96,10 +96,10 @@ func measure(b *testing.B, answer func(offer string) string, packets func() int6
 }
 
 // cpuTime returns the CPU time of this process.
-func cpuTime(b *testing.B) time.Duration {
-	b.Helper()
+func cpuTime(t testing.TB) time.Duration {
+	t.Helper()
 	var u syscall.Rusage
-	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 

@@ -46,7 +46,8 @@
 // # Bounds
 //
 // A client has at most 64 RTP and RTCP sources at a time, with 512 KiB of unread packets each, and is cut off beyond.
-// A port has at most 1024 TCP connections, 256 of one address. Each has 5 s to name its session.
+// A port has at most 1024 TCP connections, 256 of one address. Each has 5 s to name its session. 256 KiB wait for one that
+// does not read, and more are dropped. Reports of a client cost some microseconds each and are not answered.
 //
 // # Relay
 //
