@@ -124,7 +124,7 @@ func at(all []time.Duration, share float64) string {
 // overloadRound offers one rate to a new service.
 func overloadRound(b *testing.B, rate int) overloadResult {
 	b.Helper()
-	s, err := newService("VQA_MAX_CONCURRENT_ANALYSES=1000000", "VQA_ANALYSIS_QUEUE_CAP=1000000",
+	s, err := newService(embeddedWorker, "VQA_MAX_CONCURRENT_ANALYSES=1000000", "VQA_ANALYSIS_QUEUE_CAP=1000000",
 		"VQA_MAX_CONNECTIONS_PER_ADDRESS=0", "VQA_ARTIFACTS=false", "VQA_CAP_LOOPBACK=false")
 	require.NoError(b, err)
 	require.NoError(b, s.start())

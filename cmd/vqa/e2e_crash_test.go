@@ -29,7 +29,7 @@ func TestCrashes(t *testing.T) {
 	t.Parallel()
 	temp := filepath.Join(t.TempDir(), "drawings")
 	require.NoError(t, os.Mkdir(temp, 0o755))
-	s := ownService(t, "VQA_MAX_CONCURRENT_ANALYSES=64", "TMPDIR="+temp)
+	s := ownService(t, embeddedWorker, "VQA_MAX_CONCURRENT_ANALYSES=64", "TMPDIR="+temp)
 
 	t.Run("in a drawing", func(t *testing.T) { killInDrawing(t, s, temp) })
 	s.env = append(s.env, "VQA_ARTIFACTS=false") // from the next start on, the tests do not need them

@@ -295,7 +295,7 @@ func requireLedgerClean(t *testing.T, s *service) {
 // completes it.
 func TestFaultsOfTheWorker(t *testing.T) {
 	t.Parallel()
-	s := ownService(t, "VQA_INFERENCE_TIMEOUT=30s", "VQA_ARTIFACTS=false")
+	s := ownService(t, embeddedWorker, "VQA_INFERENCE_TIMEOUT=30s", "VQA_ARTIFACTS=false")
 	for _, harm := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(fmt.Sprint(harm), func(t *testing.T) {
 			c := s.account(t, 100)
@@ -322,7 +322,7 @@ func TestFaultsOfTheWorker(t *testing.T) {
 // runs. It has its own service, so that it can wait beside TestFaultsOfTheWorker.
 func TestSilentWorkerIsReplaced(t *testing.T) {
 	t.Parallel()
-	s := ownService(t, "VQA_INFERENCE_TIMEOUT=30s", "VQA_ARTIFACTS=false")
+	s := ownService(t, embeddedWorker, "VQA_INFERENCE_TIMEOUT=30s", "VQA_ARTIFACTS=false")
 	c := s.account(t, 100)
 	videoID := c.readyVideo(t, clip(t, briefClip))
 	worker := s.worker(t)

@@ -1,9 +1,7 @@
 package main_test
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	wire "encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -13,12 +11,9 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,8 +34,9 @@ type fault func(w http.ResponseWriter, r *http.Request) bool
 
 func newFaulty(t *testing.T) *faulty {
 	t.Helper()
-	target, err := url.Parse("http://" + startWorker(t))
+	worker, err := sharedWorker()
 	require.NoError(t, err)
+	target := &url.URL{Scheme: "http", Host: worker.addr}
 	f := &faulty{worker: httputil.NewSingleHostReverseProxy(target), asked: make(chan struct{}, 1)}
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.Close)
@@ -54,28 +50,6 @@ func sameWorker(t *testing.T, f *faulty) *faulty {
 	other.Server = httptest.NewServer(other)
 	t.Cleanup(other.Close)
 	return other
-}
-
-// startWorker runs the program of the embedded worker and returns its address.
-func startWorker(t *testing.T) string {
-	t.Helper()
-	// The worker must outlive the test's context, because the service ends after it.
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "node", filepath.Join("src", "main.js"), "--threads", "2")
-	cmd.Dir = filepath.Join("..", "..", "gpu", "worker")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin, err := cmd.StdinPipe() // the worker ends when this pipe is closed
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = stdin.Close(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	require.NoError(t, err, "the worker did not start")
-	var said struct {
-		Port int `json:"port"`
-	}
-	require.NoError(t, json.Unmarshal(line, &said), "%s", line)
-	return "127.0.0.1:" + strconv.Itoa(said.Port)
 }
 
 // spoil sets the fault; nil removes it.

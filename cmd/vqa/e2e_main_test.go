@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -68,7 +69,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	code = m.Run()
-	return code, closeShared()
+	return code, errors.Join(closeShared(), closeWorker())
 }
 
 // binary builds the program once.
@@ -121,6 +122,13 @@ func newService(settings ...string) (*service, error) {
 	s.env = append(s.env, "VQA_ADDR="+s.addr, "VQA_DATA_DIR="+dir, "VQA_DEMO=false")
 	// Tests send more requests than a client may. The tests of the limits set their own values.
 	s.env = append(s.env, "VQA_RATE_READS=1000000", "VQA_RATE_WRITES=1000000", "VQA_RATE_ANALYSES_CREATE=1000000")
+	if !slices.ContainsFunc(settings, func(v string) bool { return strings.HasPrefix(v, embeddedWorker) }) {
+		worker, err := sharedWorker()
+		if err != nil {
+			return nil, err
+		}
+		s.env = append(s.env, embeddedWorker+"http://"+worker.addr)
+	}
 	s.env = append(s.env, settings...)
 	return s, listener.Close()
 }

@@ -13,7 +13,7 @@ import (
 // TestTheWorkerHasLessWeight compares the inference worker with the service that started it.
 func TestTheWorkerHasLessWeight(t *testing.T) {
 	t.Parallel()
-	s := sharedService(t)
+	s := ownService(t, embeddedWorker)
 	service := s.cmd.Process.Pid
 	worker := workerOf(t, service)
 	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", worker))

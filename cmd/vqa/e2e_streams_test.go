@@ -127,7 +127,7 @@ func (b *broadcast) over() map[string]any {
 // TestLiveStreams takes streams through the real program: media, answers, credits, recording, faults.
 func TestLiveStreams(t *testing.T) {
 	t.Parallel()
-	s := ownService(t, append(patientStreams, "VQA_STREAM_JOIN_TIMEOUT=1s")...)
+	s := ownService(t, append(patientStreams, embeddedWorker, "VQA_STREAM_JOIN_TIMEOUT=1s")...)
 	clip, err := longClip()
 	require.NoError(t, err)
 	t.Run("answers", func(t *testing.T) { liveAnswers(t, s, clip) })

@@ -329,7 +329,7 @@ func TestReadmeTour(t *testing.T) {
 	t.Parallel()
 	needPrograms(t, "bash", "curl", "jq", "ffmpeg", "python3")
 	folder := checkout(t)
-	s := ownServiceLater(t, "VQA_DATA_DIR="+filepath.Join(folder, ".vqa"))
+	s := ownServiceLater(t, embeddedWorker, "VQA_DATA_DIR="+filepath.Join(folder, ".vqa"))
 	s.flags = []string{"--signin"} // as make run
 	require.NoError(t, s.start())
 	var tour []listing

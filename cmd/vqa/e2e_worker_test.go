@@ -1,0 +1,74 @@
+package main_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// embeddedWorker as a setting of newService lets the service start its own worker. The others use the shared one.
+const embeddedWorker = "VQA_INFERENCE_URL="
+
+// worker is the program of the embedded worker, without a service.
+type worker struct {
+	addr  string
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+// sharedWorker starts the worker that most services use. To load the models again for each service would take
+// more processor time than the tests themselves.
+var sharedWorker = sync.OnceValues(func() (*worker, error) {
+	workerStarted = true
+	w := &worker{cmd: exec.Command("node", filepath.Join("src", "main.js"), "--threads", "2")}
+	w.cmd.Dir = filepath.Join("..", "..", "gpu", "worker")
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, err := w.cmd.StdinPipe() // the worker ends when this pipe is closed
+	if err != nil {
+		return nil, err
+	}
+	w.stdin = stdin
+	stdout, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the worker of the tests: %w", err)
+	}
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err != nil {
+		return nil, fmt.Errorf("the worker of the tests did not start: %w", err)
+	}
+	var said struct {
+		Port int `json:"port"`
+	}
+	if err := json.Unmarshal(line, &said); err != nil {
+		return nil, fmt.Errorf("the worker of the tests printed %q: %w", line, err)
+	}
+	w.addr = "127.0.0.1:" + strconv.Itoa(said.Port)
+	return w, nil
+})
+
+// workerStarted is true once a test has asked for the shared worker.
+var workerStarted bool
+
+// closeWorker ends the shared worker, if a test has used it.
+func closeWorker() error {
+	if !workerStarted {
+		return nil
+	}
+	w, err := sharedWorker()
+	if err != nil {
+		return nil // the tests that needed it have failed
+	}
+	if err := w.stdin.Close(); err != nil {
+		return err
+	}
+	return w.cmd.Wait()
+}
