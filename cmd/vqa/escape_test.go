@@ -64,7 +64,7 @@ func TestNothingPrintedSteersTheTerminal(t *testing.T) {
 		"credits adjust":   {acct, "5", "--reason", hostile, "--idempotency-key", "k4"},
 		"credits refund":   {acct, bought.TransactionID, "--reason", hostile, "--idempotency-key", "k5"},
 		"incidents open":   {hostile}, "incidents list": nil, "incidents close": {incident.ID},
-		"ledger balance": {acct}, "ledger holds": nil, "ledger journal": {acct}, "ledger statement": {acct}, "ledger verify": nil,
+		"ledger balance": {acct}, "ledger holds": nil, "ledger journal": {acct}, "ledger statement": {acct}, "ledger verify": nil, "ledger witnesses": nil,
 		"ledger whatif": {"--pricing", hostile}, "ledger checkpoint": nil, "ledger demand-macs": {"--reason", hostile}, "ledger keys list": nil, "ledger keys rotate": {"--reason", hostile}, "ledger keys replace": {"--reason", hostile},
 		"ledger keys revoke": {"--key", hostile, "--reason", hostile}, "ledger restart": {"--reason", hostile}, "ledger bundle": {acct, "-o", t.TempDir() + "/bundle"},
 		"ledger export": {"--format", "csv", "-o", t.TempDir() + "/x.csv"},

@@ -115,7 +115,7 @@ func (g *genuine) copy(t *testing.T, of string) string {
 	name := strings.TrimPrefix(u.Path, "/")
 	g.copies++
 	base := strings.TrimPrefix(mustParse(t, g.config.DatabaseURL).Path, "/")
-	made := fmt.Sprintf("%.40s_m%d", base, g.copies)
+	made := fmt.Sprintf("%s_m%d", base, g.copies) // at most 63 bytes
 	admin := *u
 	admin.Path = "/postgres"
 	exec := func(ctx context.Context, sql string) {

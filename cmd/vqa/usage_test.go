@@ -56,6 +56,8 @@ func TestOwnAccountIsTheDefault(t *testing.T) {
 	}
 	require.NoError(t, os.MkdirAll(b.config.DataDir, 0o700))
 	require.NoError(t, writeKey(storedKeyPath(b.config), storedKey{AccountID: b.key.AccountID, APIKey: b.key.APIKey}))
+	_, complaint, err := b.run("ledger", "checkpoint") // a bundle needs one
+	require.NoError(t, err, complaint)
 	for _, args := range commands {
 		out, complaint, err := b.run(args...)
 		require.NoError(t, err, "%s: %s", args, complaint)
