@@ -51,7 +51,17 @@ func (l Leaf) Record() []byte {
 }
 
 // Hash returns the leaf hash of RFC 6962.
-func (l Leaf) Hash() Hash { return tlog.RecordHash(l.Record()) }
+func (l Leaf) Hash() Hash { return HashRecord(l.Record()) }
+
+// HashRecord returns the leaf hash of a record. It saves a caller who has the record from making it again.
+func HashRecord(record []byte) Hash { return tlog.RecordHash(record) }
+
+// Equal reports whether two leaves have the same record.
+func (l Leaf) Equal(other Leaf) bool {
+	sameTime := l.RecordedAt.Truncate(time.Microsecond).Equal(other.RecordedAt.Truncate(time.Microsecond))
+	l.RecordedAt, other.RecordedAt = time.Time{}, time.Time{}
+	return sameTime && l == other
+}
 
 // ParseLeaf is the inverse of Record. Error: the bytes are not exactly the record of a leaf.
 func ParseLeaf(record []byte) (Leaf, error) {
@@ -143,9 +153,16 @@ func parseChain(text string) (chain [ChainSize]byte, err error) {
 	return [ChainSize]byte(raw), nil
 }
 
+// mostDigits bounds the digits and the colon of most netstrings. A longer one makes the record grow.
+const mostDigits = 5
+
 // netstrings returns the netstrings of the fields, without separators.
 func netstrings(fields ...string) []byte {
-	var out []byte
+	size := 0
+	for _, f := range fields {
+		size += len(f) + mostDigits
+	}
+	out := make([]byte, 0, size)
 	for _, f := range fields {
 		out = append(append(strconv.AppendInt(out, int64(len(f)), 10), ':'), f...)
 	}
@@ -154,7 +171,7 @@ func netstrings(fields ...string) []byte {
 
 // fieldsOf splits a record into its netstrings and returns those after the format.
 func fieldsOf(record []byte, format string, want int) ([]string, error) {
-	var fields []string
+	fields := make([]string, 0, want+1)
 	for rest := string(record); rest != ""; {
 		digits := 0
 		for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {

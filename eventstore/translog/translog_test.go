@@ -102,6 +102,18 @@ func TestLeafRecord(t *testing.T) {
 	require.Equal(t, l, back)
 	sum := sha256.Sum256(append([]byte{0}, l.Record()...))
 	require.Equal(t, translog.Hash(sum), l.Hash())
+	for name, change := range map[string]func(*translog.Leaf){
+		"position": func(l *translog.Leaf) { l.Position++ }, "time": func(l *translog.Leaf) { l.RecordedAt = l.RecordedAt.Add(time.Microsecond) },
+		"stream": func(l *translog.Leaf) { l.Stream += "2" }, "version": func(l *translog.Leaf) { l.Version++ }, "chain": func(l *translog.Leaf) { l.Chain[31]++ },
+	} {
+		other := l
+		require.True(t, l.Equal(other))
+		change(&other)
+		require.False(t, l.Equal(other), name)
+	}
+	local := l
+	local.RecordedAt = l.RecordedAt.In(time.FixedZone("x", 3600)).Add(time.Nanosecond)
+	require.True(t, l.Equal(local), "a record has microseconds in UTC")
 }
 
 func TestRecordsHaveOneForm(t *testing.T) {

@@ -145,7 +145,7 @@ func differs(want translog.Leaf, index int64, rows []postgres.Raw, i int) *Findi
 		return found(want, fmt.Sprintf("the row is now version %d of stream %s, but leaf %d has another event", got.Version, got.Stream, index))
 	case got.Chain != want.Chain:
 		return found(want, fmt.Sprintf("the event or its history was altered: it has another hash than leaf %d", index))
-	case got.Hash() != want.Hash():
+	case !got.Equal(want):
 		return found(want, fmt.Sprintf("recorded_at was altered: it is %s, but leaf %d has %s", got.RecordedAt, index, want.RecordedAt))
 	case rows[i].Refused != nil:
 		return found(want, "the service did not write this event: "+rows[i].Refused.Error())

@@ -6,8 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
-	"strings"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/fold"
+	"vqa/eventstore/storetest"
 	"vqa/eventstore/translog"
 	"vqa/handlers/prove"
 	"vqa/handlers/seal"
@@ -67,7 +69,7 @@ func BenchmarkMillion(b *testing.B) {
 	w.fillMillion()
 	debug.FreeOSMemory()
 	step := func(name string, do func()) {
-		peak := watchMemory(b)
+		peak := storetest.WatchMemory(b)
 		began := time.Now()
 		do()
 		b.ReportMetric(float64(time.Since(began).Microseconds())/1000, name+"-ms")
@@ -148,33 +150,58 @@ func (w *world) fillMillion() {
 	require.NoError(w, err)
 }
 
-// watchMemory returns a function that returns the peak resident memory since then, in megabytes.
-func watchMemory(b *testing.B) (peak func() float64) {
-	ctx, stop := context.WithCancel(b.Context())
-	found := make(chan float64, 1)
-	go func() {
-		most := 0.0
-		for ctx.Err() == nil {
-			most = max(most, residentMB(b))
-			select {
-			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
-			}
+// BenchmarkBesideSealing measures purchases of 32 clients on 200 accounts without and with a sealer that runs on its
+// schedule: a look every 5 s, and a pass after 1,000 events. The slices alternate, so that a drift of the machine
+// affects both.
+func BenchmarkBesideSealing(b *testing.B) {
+	const clients, accounts, slice = 32, 200, 12 * time.Second
+	w := newWorld(b)
+	var ids []string
+	for range accounts {
+		ids = append(ids, w.newAccount())
+	}
+	drive := func() float64 {
+		var running sync.WaitGroup
+		var done atomic.Int64
+		began := time.Now()
+		for c := range clients {
+			running.Go(func() {
+				for n := c; time.Since(began) < slice; n += clients {
+					w.buy(ids[n%accounts], 1)
+					done.Add(1)
+				}
+			})
 		}
-		found <- most
-	}()
-	return func() float64 { stop(); return <-found }
+		running.Wait()
+		return float64(done.Load()) / time.Since(began).Seconds()
+	}
+	s := w.sealer()
+	var alone, beside []float64
+	drive() // warm up
+	for n := 0; b.Loop(); n++ {
+		for turn := range 2 {
+			if (turn+n)%2 == 0 {
+				alone = append(alone, drive())
+				continue
+			}
+			_, err := s.Pass(b.Context()) // the events of the slice before
+			require.NoError(b, err)
+			ctx, stop := context.WithCancel(b.Context())
+			var sealing sync.WaitGroup
+			sealing.Go(func() { s.Run(ctx) })
+			beside = append(beside, drive())
+			stop()
+			sealing.Wait()
+			require.Nil(b, s.Found())
+		}
+	}
+	b.ReportMetric(median(alone), "alone-commands/s")
+	b.ReportMetric(median(beside), "beside-commands/s")
+	b.ReportMetric(100*(median(beside)/median(alone)-1), "%")
+	b.ReportMetric(0, "ns/op")
 }
 
-func residentMB(b *testing.B) float64 {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		b.Error(err)
-		return 0
-	}
-	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
-	if err != nil {
-		b.Error(err)
-	}
-	return float64(pages) * float64(os.Getpagesize()) / 1e6
+func median(of []float64) float64 {
+	slices.Sort(of)
+	return of[len(of)/2]
 }

@@ -58,8 +58,8 @@ func (st *state) take(ctx context.Context, rows []postgres.Raw) error {
 			}
 			st.heads[r.Stream.String()] = head{r.Version, r.Chain}
 		}
-		l := leafOf(r)
-		records[i], hashes[i] = l.Record(), l.Hash()
+		records[i] = leafOf(r).Record()
+		hashes[i] = translog.HashRecord(records[i])
 	}
 	st.leaf(touched)
 	st.position = rows[len(rows)-1].Position
@@ -116,7 +116,7 @@ func (st *state) recall(ctx context.Context, rows []postgres.Raw) error {
 			return err
 		}
 		want := translog.Leaf{Position: p.Position, RecordedAt: p.RecordedAt, Stream: p.Stream, Version: p.Version, Chain: p.Chain}
-		if !found || leaf.Hash() != want.Hash() {
+		if !found || !leaf.Equal(want) {
 			return &Finding{
 				Stream: p.Stream, Version: p.Version, Position: p.Position,
 				Problem: fmt.Sprintf("the row is not the one that was sealed as leaf %d, or it was never sealed", index),

@@ -1,14 +1,9 @@
 package audit_test
 
 import (
-	"context"
 	"fmt"
-	"os"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -18,6 +13,7 @@ import (
 	"vqa/eventstore/codec"
 	"vqa/eventstore/fold"
 	"vqa/eventstore/postgres"
+	"vqa/eventstore/storetest"
 	"vqa/projections"
 	"vqa/projections/ledger"
 	"vqa/projections/ledger/audit"
@@ -39,7 +35,7 @@ func BenchmarkVerify(b *testing.B) {
 	w.accounts = nil
 	debug.FreeOSMemory()
 	defer debug.SetGCPercent(debug.SetGCPercent(audit.GCPercent))
-	peak := watchMemory(b)
+	peak := storetest.WatchMemory(b)
 	var report audit.Report
 	for b.Loop() {
 		a := audit.Auditor{Pool: w.pool, Codec: codec.Events(), Models: ledger.Projections()}
@@ -119,39 +115,4 @@ func (w *world) copyIn(b *testing.B, writes []eventstore.Write) {
 	_, err = w.owner.CopyFrom(b.Context(), pgx.Identifier{"events"},
 		[]string{"stream", "version", "type", "account_id", "data", "meta", "chain"}, pgx.CopyFromRows(rows))
 	require.NoError(b, err)
-}
-
-// watchMemory returns a function that returns the peak resident memory since then, in
-// megabytes.
-func watchMemory(b *testing.B) func() float64 {
-	ctx, stop := context.WithCancel(b.Context())
-	peak := make(chan float64, 1)
-	go func() {
-		most := 0.0
-		for ctx.Err() == nil {
-			most = max(most, residentMB(b))
-			select {
-			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-		peak <- most
-	}()
-	return func() float64 {
-		stop()
-		return <-peak
-	}
-}
-
-func residentMB(b *testing.B) float64 {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		b.Error(err)
-		return 0
-	}
-	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
-	if err != nil {
-		b.Error(err)
-	}
-	return float64(pages) * float64(os.Getpagesize()) / 1e6
 }
