@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"testing"
@@ -43,4 +44,23 @@ func TestLedgerKeysOnTheCommandLine(t *testing.T) {
 	b.text("ledger", "restart", "--reason", "a restored data folder")
 	b.json(&third, "ledger", "checkpoint", "--json")
 	require.Equal(t, first.Origin+"/2", third.Origin)
+
+	// Verification shows the acts always.
+	shown := b.text("ledger", "verify")
+	require.Contains(t, shown, "revoke of the transparency log")
+	require.Contains(t, shown, "reason: leaked")
+	require.Contains(t, shown, "restart of the transparency log")
+	require.Contains(t, shown, "reason: a restored data folder")
+	var report struct {
+		Sound        bool         `json:"sound"`
+		Transparency transparency `json:"transparency_log"`
+	}
+	b.json(&report, "ledger", "verify", "--json")
+	require.True(t, report.Sound)
+	require.Equal(t, third.Origin, report.Transparency.Origin)
+	require.Len(t, report.Transparency.Acts, 2)
+	t.Setenv("VQA_LEDGER_KEYS", base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	shown, _, err = b.run("ledger", "verify")
+	require.Error(t, err, "another key is pinned")
+	require.Contains(t, shown, "is not pinned")
 }

@@ -64,6 +64,7 @@ Mismatches that only follow from a damaged event are not listed. Repair the even
   mismatches       at most 10,000, each with account_id, kind, stream, version, position and detail; a
                    missing event has the position of the last event before it
   left_out         number of mismatches that are not listed
+  transparency_log the origin and size of the log outside the database, and each restart, lost key and revoked key
   log              with --all-streams, facts about the whole log: MACs, decisions, gaps, times, snapshots`
 
 func ledgerVerifyCommand() *cobra.Command {
@@ -87,7 +88,7 @@ func ledgerVerifyCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printAudit(cmd.OutOrStdout(), report, asJSON)
+				return printAudit(cmd.OutOrStdout(), report, a.transparencyLog(ctx), asJSON)
 			})
 		},
 	}, "[ACCOUNT…]")
@@ -176,19 +177,22 @@ func (a *app) readGuard(ctx context.Context) error {
 }
 
 // printAudit prints the report of an audit. Its error is the exit status 1 when there is a mismatch.
-func printAudit(out io.Writer, r audit.Report, asJSON bool) error {
+func printAudit(out io.Writer, r audit.Report, t transparency, asJSON bool) error {
 	if asJSON {
 		err := terminal.PrintJSON(out, struct {
 			Sound bool `json:"sound"`
 			audit.Report
-		}{r.Sound(), r})
+			Transparency transparency `json:"transparency_log"`
+		}{r.Sound() && !t.wrong, r, t})
 		if err != nil {
 			return err
 		}
 	} else {
-		finance.PrintAudit(terminal.NewScreen(out), r)
+		screen := terminal.NewScreen(out)
+		finance.PrintAudit(screen, r)
+		t.print(screen)
 	}
-	if !r.Sound() {
+	if !r.Sound() || t.wrong {
 		return exitError(1)
 	}
 	return nil

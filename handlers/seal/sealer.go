@@ -40,8 +40,10 @@ const (
 	passTimeout = 2 * time.Hour
 	// stoppedFor is the pause after a finding.
 	stoppedFor = 10 * time.Minute
-	// auditEvery is the interval of the full audit.
+	// auditEvery is the interval of the full audit, and firstAudit the time from the start to the first one, so that
+	// a service that is restarted every day is audited, too.
 	auditEvery = 24 * time.Hour
+	firstAudit = time.Hour
 	// mostUnsealed is the time without a successful pass that raises an alarm.
 	mostUnsealed = 5 * time.Minute
 )
@@ -135,12 +137,13 @@ func (s *Sealer) Unsealed() error {
 	return s.lastError
 }
 
-// Run seals at once, then every minute or after 1,000 events, until ctx ends. Once a day it audits.
+// Run seals at once, then every minute or after 1,000 events, until ctx ends. It audits an hour after its start, and
+// then once a day.
 func (s *Sealer) Run(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	var sealedAt time.Time
-	auditedAt := time.Now()
+	auditedAt := time.Now().Add(firstAudit - auditEvery)
 	for {
 		pause := sealEvery
 		if s.Found() != nil {
