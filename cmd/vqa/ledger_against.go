@@ -28,19 +28,31 @@ func (a *app) verifyAgainst(ctx context.Context, cmd *cobra.Command, from string
 	if err != nil {
 		return err
 	}
-	c, entries, err := a.compare(ctx, cmd, prover, kept)
-	err = errors.Join(err, end())
-	var found *seal.Finding
-	if err != nil && !errors.As(err, &found) {
+	shown := comparison{}
+	shown.checkpoint, shown.entries, err = a.compare(ctx, cmd, prover, kept)
+	if err != nil && !errors.As(err, &shown.found) {
+		return errors.Join(err, end())
+	}
+	if err := end(); err != nil {
 		return err
 	}
-	if err := printPast(cmd.OutOrStdout(), c, entries, found, asJSON); err != nil {
+	shown.log = a.transparencyLog(ctx)
+	if err := shown.print(cmd.OutOrStdout(), asJSON); err != nil {
 		return err
 	}
-	if found != nil {
+	if shown.found != nil {
 		return exitError(1)
 	}
 	return nil
+}
+
+// comparison is the result of a comparison with a past.
+type comparison struct {
+	checkpoint translog.Checkpoint
+	// entries is the number of proven entries of a bundle.
+	entries int
+	found   *seal.Finding
+	log     transparency
 }
 
 // compare returns the kept checkpoint and the number of proven entries of a bundle. Error: *seal.Finding.
@@ -75,10 +87,13 @@ func (a *app) compare(ctx context.Context, cmd *cobra.Command, prover *prove.Pro
 	return c, len(leaves), err
 }
 
-// printPast prints whether the database contains a past.
-func printPast(out io.Writer, c translog.Checkpoint, entries int, found *seal.Finding, asJSON bool) error {
+// print prints whether the database contains the past.
+func (r comparison) print(out io.Writer, asJSON bool) error {
+	c, found := r.checkpoint, r.found
 	if asJSON {
-		values := map[string]any{"sound": found == nil, "origin": c.Origin, "size": c.Size, "root": c.Root.String(), "entries": entries}
+		values := map[string]any{
+			"sound": found == nil, "origin": c.Origin, "size": c.Size, "root": c.Root.String(), "entries": r.entries, "transparency_log": r.log,
+		}
 		if found != nil {
 			values["problem"], values["stream"], values["version"], values["position"] = found.Problem, found.Stream, found.Version, found.Position
 		}
@@ -87,12 +102,13 @@ func printPast(out io.Writer, c translog.Checkpoint, entries int, found *seal.Fi
 	screen := terminal.NewScreen(out)
 	if found != nil {
 		fmt.Fprintf(screen, "  %s: %s\n", screen.Paint(terminal.BoldRed, "WRONG"), terminal.Printable(found.Error()))
-		return nil
+	} else {
+		fmt.Fprintf(screen, "  %s: the database contains all %s leaves of the checkpoint %s\n",
+			screen.Paint(terminal.BoldGreen, "correct"), terminal.Thousands(c.Size), c.Root)
+		if r.entries > 0 {
+			fmt.Fprintf(screen, "  the %s entries of the bundle are among them\n", terminal.Thousands(int64(r.entries)))
+		}
 	}
-	fmt.Fprintf(screen, "  %s: the database contains all %s leaves of the checkpoint %s\n",
-		screen.Paint(terminal.BoldGreen, "correct"), terminal.Thousands(c.Size), c.Root)
-	if entries > 0 {
-		fmt.Fprintf(screen, "  the %s entries of the bundle are among them\n", terminal.Thousands(int64(entries)))
-	}
+	r.log.print(screen)
 	return nil
 }

@@ -45,6 +45,14 @@ func TestLedgerKeysOnTheCommandLine(t *testing.T) {
 	b.json(&third, "ledger", "checkpoint", "--json")
 	require.Equal(t, first.Origin+"/2", third.Origin)
 
+	names, err := filepath.Glob(filepath.Join(b.config.objectsDir(), "ledger", "checkpoints", "0002", "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	compared := b.text("ledger", "verify", "--against", names[0])
+	require.Contains(t, compared, "correct: ")
+	require.Contains(t, compared, "reason: leaked")
+	require.Contains(t, compared, "restart of the transparency log")
+
 	// Verification shows the acts always.
 	shown := b.text("ledger", "verify")
 	require.Contains(t, shown, "revoke of the transparency log")
