@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -34,7 +35,7 @@ type genuine struct {
 	// sealed is the size of the newest checkpoint. It covers every event.
 	sealed int64
 	// copies counts the copies.
-	copies int
+	copies atomic.Int64
 }
 
 func newGenuine(t *testing.T) *genuine {
@@ -113,9 +114,8 @@ func (g *genuine) copy(t *testing.T, of string) string {
 	u, err := url.Parse(of)
 	require.NoError(t, err)
 	name := strings.TrimPrefix(u.Path, "/")
-	g.copies++
 	base := strings.TrimPrefix(mustParse(t, g.config.DatabaseURL).Path, "/")
-	made := fmt.Sprintf("%s_m%d", base, g.copies) // at most 63 bytes
+	made := fmt.Sprintf("%s_m%d", base, g.copies.Add(1)) // at most 63 bytes
 	admin := *u
 	admin.Path = "/postgres"
 	exec := func(ctx context.Context, sql string) {
@@ -125,7 +125,7 @@ func (g *genuine) copy(t *testing.T, of string) string {
 		_, err = db.Exec(ctx, sql)
 		require.NoError(t, err)
 	}
-	exec(t.Context(), "create database "+pgx.Identifier{made}.Sanitize()+" template "+pgx.Identifier{name}.Sanitize()+" strategy file_copy")
+	exec(t.Context(), "create database "+pgx.Identifier{made}.Sanitize()+" template "+pgx.Identifier{name}.Sanitize()+"")
 	t.Cleanup(func() {
 		exec(context.Background(), "drop database "+pgx.Identifier{made}.Sanitize()+" with (force)")
 	})
