@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-media test-fresh faults words race soak chaos rolling webhooks sockets streams lint bench eval generate contract fuzz-api verify clean
+.PHONY: help setup browser build run test test-media test-fresh faults words race soak chaos rolling webhooks sockets streams lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
@@ -47,6 +47,9 @@ help: ## Print this list
 setup: ## Install missing programs and packages
 	@.ci/setup
 
+browser: setup
+	@.ci/setup browser
+
 build: setup ## Compile bin/vqa
 	@echo "building bin/vqa"
 	@mkdir -p bin
@@ -56,7 +59,7 @@ build: setup ## Compile bin/vqa
 run: build ## Start the service: database, worker and API
 	@exec bin/vqa serve --signin
 
-test: setup ## Run every check that a change must pass
+test: browser ## Run every check that a change must pass
 	go vet ./...
 	@# Tests mostly wait: for workers, deadlines and other processes.
 	go test -timeout 30m -parallel 3 ./...
@@ -140,7 +143,7 @@ webhooks: setup ## Kill the service 20 times while it delivers 1,000 events (3 m
 sockets: setup ## Connect and drop clients of live streams (3 min; CONNECTS=10000)
 	go test ./streaming/signal -count 1 -run '^(TestConnectsAndDrops|TestSessionsComeAndGo)$$' -timeout 30m -signal.connects=$(CONNECTS) -signal.sessions=$(CONNECTS)
 
-streams: setup ## Send live streams for minutes, and over a link with loss (4 min; STREAM_SECONDS=150)
+streams: browser ## Send live streams for minutes, and over a link with loss (4 min; STREAM_SECONDS=150)
 	go test ./cmd/vqa -v -count 1 -run '^(TestLongStreams|TestChromiumThroughLoss)$$' -timeout 30m -stream.seconds=$(STREAM_SECONDS)
 
 bench: setup ## Run the benchmarks (12 min; BENCH=regexp ROUNDS=3)

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -62,23 +63,27 @@ func (s *service) operatorAccount(t *testing.T) string {
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
 	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	post := func(path string, form url.Values) *http.Response {
+	post := func(path string, form url.Values) (status int, body []byte) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.addr+path, strings.NewReader(form.Encode()))
 		require.NoError(t, err)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Origin", "http://"+s.addr)
 		got, err := browser.Do(r)
 		require.NoError(t, err)
-		t.Cleanup(func() { _ = got.Body.Close() })
-		return got
+		defer func() { _ = got.Body.Close() }()
+		body, err = io.ReadAll(got.Body)
+		require.NoError(t, err)
+		return got.StatusCode, body
 	}
 	link, err := url.Parse(s.oneTimeLink(t))
 	require.NoError(t, err)
-	require.Equal(t, http.StatusSeeOther, post("/signin/link", url.Values{"link": {link.Query().Get("link")}}).StatusCode)
+	status, _ := post("/signin/link", url.Values{"link": {link.Query().Get("link")}})
+	require.Equal(t, http.StatusSeeOther, status)
 	var session struct {
 		AccountID string `json:"account_id"`
 	}
-	require.NoError(t, json.NewDecoder(post("/session/token", nil).Body).Decode(&session))
+	_, token := post("/session/token", nil)
+	require.NoError(t, json.Unmarshal(token, &session), "%s", token)
 	require.NotEmpty(t, session.AccountID)
 	return session.AccountID
 }

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -58,17 +59,14 @@ var sharedWorker = sync.OnceValues(func() (*worker, error) {
 // workerStarted is true once a test has asked for the shared worker.
 var workerStarted bool
 
-// closeWorker ends the shared worker, if a test has used it.
+// closeWorker ends the shared worker, if it runs. The tests that needed one that did not start have failed.
 func closeWorker() error {
 	if !workerStarted {
 		return nil
 	}
-	w, err := sharedWorker()
-	if err != nil {
-		return nil // the tests that needed it have failed
+	w, failed := sharedWorker()
+	if failed == nil {
+		return errors.Join(w.stdin.Close(), w.cmd.Wait())
 	}
-	if err := w.stdin.Close(); err != nil {
-		return err
-	}
-	return w.cmd.Wait()
+	return nil
 }

@@ -79,7 +79,7 @@ func newLitewitness(t *testing.T, origin string, key string) (setting string) {
 		}
 	}
 	tools := publicTools(t, litewitness, addlog)
-	dir, err := os.MkdirTemp("", "w") // the path of a socket has at most 107 bytes
+	dir, err := os.MkdirTemp("", "w") //nolint:usetesting // the path of a socket has at most 107 bytes
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	agent, database := filepath.Join(dir, "agent"), filepath.Join(dir, "witness.db")

@@ -124,12 +124,12 @@ func testForged(t *testing.T, p *platform, id, other string, genuine, older memo
 		},
 		{
 			"the older proof of the balance", "proof.json",
-			func(t *testing.T) string { return older["proof.json"].String() },
+			func(*testing.T) string { return older["proof.json"].String() },
 			[]string{"proof.json: the seal is not the last leaf of the log", "proof.json: version "},
 		},
 		{
 			"an entry of another account", "entries.jsonl",
-			func(t *testing.T) string {
+			func(*testing.T) string {
 				line, _, _ := strings.Cut(foreign["entries.jsonl"].String(), "\n")
 				return line + "\n" + without(text("entries.jsonl"), 1)
 			},
