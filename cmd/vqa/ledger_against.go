@@ -28,11 +28,15 @@ func (a *app) verifyAgainst(ctx context.Context, cmd *cobra.Command, from string
 	if err != nil {
 		return err
 	}
+	if prover.Replica, err = postgres.IsReplica(ctx, a.pool); err != nil {
+		return errors.Join(err, end())
+	}
 	shown := comparison{}
 	shown.checkpoint, shown.entries, err = a.compare(ctx, cmd, prover, kept)
 	if err != nil && !errors.As(err, &shown.found) {
 		return errors.Join(err, end())
 	}
+	shown.behind = errors.As(err, new(*prove.BehindError))
 	if err := end(); err != nil {
 		return err
 	}
@@ -52,7 +56,9 @@ type comparison struct {
 	// entries is the number of proven entries of a bundle.
 	entries int
 	found   *seal.Finding
-	log     transparency
+	// behind is true when a replica lacks only the end of the past.
+	behind bool
+	log    transparency
 }
 
 // compare returns the kept checkpoint and the number of proven entries of a bundle. Error: *seal.Finding.
@@ -92,7 +98,7 @@ func (r comparison) print(out io.Writer, asJSON bool) error {
 	c, found := r.checkpoint, r.found
 	if asJSON {
 		values := map[string]any{
-			"sound": found == nil, "origin": c.Origin, "size": c.Size, "root": c.Root.String(), "entries": r.entries, "transparency_log": r.log,
+			"sound": found == nil, "behind": r.behind, "origin": c.Origin, "size": c.Size, "root": c.Root.String(), "entries": r.entries, "transparency_log": r.log,
 		}
 		if found != nil {
 			values["problem"], values["stream"], values["version"], values["position"] = found.Problem, found.Stream, found.Version, found.Position
@@ -100,9 +106,13 @@ func (r comparison) print(out io.Writer, asJSON bool) error {
 		return terminal.PrintJSON(out, values)
 	}
 	screen := terminal.NewScreen(out)
-	if found != nil {
+	switch {
+	case r.behind:
+		fmt.Fprintf(screen, "  %s: %s\n  verify again when the replica has replayed more, or verify the primary: it may lack the other leaves, too\n",
+			screen.Paint(terminal.BoldYellow, "BEHIND"), terminal.Printable(found.Error()))
+	case found != nil:
 		fmt.Fprintf(screen, "  %s: %s\n", screen.Paint(terminal.BoldRed, "WRONG"), terminal.Printable(found.Error()))
-	} else {
+	default:
 		fmt.Fprintf(screen, "  %s: the database contains all %s leaves of the checkpoint %s\n",
 			screen.Paint(terminal.BoldGreen, "correct"), terminal.Thousands(c.Size), c.Root)
 		if r.entries > 0 {

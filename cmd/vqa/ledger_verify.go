@@ -47,7 +47,8 @@ Kinds of mismatches:
 
 With --against PAST, it only proves that the rows of the database begin with the tree of an older
 checkpoint, and names the first row that differs. The signature must be that of a key of the log. The exit
-status is 1 when that past is missing, longer, or another one. PAST is a file with a checkpoint or a .tlog-proof,
+status is 1 when that past is missing, longer, or another one. A replica that has only the first leaves of that past,
+without a difference, is shown as BEHIND, also with status 1. PAST is a file with a checkpoint or a .tlog-proof,
 the folder of a bundle, which is verified, too, or the URL of a checkpoint or a .tlog-proof: https, or http on this
 machine.
 

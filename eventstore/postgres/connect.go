@@ -53,6 +53,14 @@ func ConnectAuditor(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
+// IsReplica reports whether the server of a pool is a replica, which may not have replayed the newest rows yet.
+func IsReplica(ctx context.Context, pool *pgxpool.Pool) (replica bool, err error) {
+	if err := pool.QueryRow(ctx, "select pg_catalog.pg_is_in_recovery()").Scan(&replica); err != nil {
+		return false, fmt.Errorf("ask whether the database is a replica: %w", err)
+	}
+	return replica, nil
+}
+
 // configOf returns the configuration of the service's connections. The parameters of the URL override
 // the defaults, except for the isolation.
 func configOf(url string) (*pgxpool.Config, error) {

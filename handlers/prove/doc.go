@@ -12,6 +12,8 @@
 //     at most one minute later, covers it.
 //   - Contains hashes the rows of the database itself, so its answer does not depend on the files of the log.
 //     They only name the first row that differs.
+//   - On a replica, Contains reports rows at the end that are missing as BehindError, after it has compared each
+//     row before them.
 //
 // # Limits
 //

@@ -20,6 +20,8 @@ var ErrPending = errors.New("no checkpoint covers the event yet")
 // Prover reads the transparency log. It is safe for concurrent use.
 type Prover struct {
 	Rows seal.Events
+	// Replica says that Rows reads a replica, which may not have replayed the newest rows yet.
+	Replica bool
 	// Codec decodes the seals and the entries for Ledger.
 	Codec *codec.Codec
 	// Anchors has the checkpoints. Tiles has tiles and records; it may be the same place.
