@@ -100,7 +100,7 @@ func catalog(c config) model.Catalog {
 		ID: "sight-1", Status: model.Stable, Default: true, Aliases: []string{"sight-preview"},
 		CreatedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Capabilities: model.Capabilities{
-			Analyses: true, Narrative: true, Counting: true, Actions: "beta", Vocabulary: vocabulary, OpenVocabulary: vocabulary == nil,
+			Analyses: true, Streams: true, Narrative: true, Counting: true, Actions: "beta", Vocabulary: vocabulary, OpenVocabulary: vocabulary == nil,
 		},
 	}}
 }

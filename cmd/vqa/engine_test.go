@@ -129,3 +129,12 @@ func TestWordsOfTheModelOutliveItsServer(t *testing.T) {
 	require.True(t, ok)
 	require.Empty(t, terms, "a model that accepts any term replaced it")
 }
+
+// TestTheCatalogSaysWhatTheModelDoes: a client that trusts the capabilities must find all of them.
+func TestTheCatalogSaysWhatTheModelDoes(t *testing.T) {
+	t.Parallel()
+	m := catalog(config{})[0]
+	require.True(t, m.Default)
+	c := m.Capabilities
+	require.True(t, c.Analyses && c.Streams && c.Narrative && c.Counting, "%+v", c)
+}

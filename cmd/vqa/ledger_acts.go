@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/credit"
 	"vqa/eventstore/translog"
 	"vqa/handlers/seal"
@@ -91,6 +92,6 @@ func (t transparency) print(out io.Writer) {
 		fmt.Fprintln(out, "  no transparency log at the place of the checkpoints (VQA_LEDGER_ANCHOR_URL, or the object store)")
 	}
 	for _, a := range t.Acts {
-		fmt.Fprintf(out, "  %s of the transparency log, %s by %s: %s; reason: %s\n", a.Kind, a.At.Format(time.DateTime), a.By, a.Detail, a.Reason)
+		fmt.Fprintf(out, "  %s of the transparency log, %s by %s: %s; reason: %s\n", a.Kind, a.At.Format(time.DateTime), terminal.Printable(a.By), a.Detail, terminal.Printable(a.Reason))
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// TestSlots is the number of the slots of a node that streams of test mode may have: a quarter, and one at least.
+func TestSlots(slots int) int { return max(1, slots/4) }
+
 // Sessions forecasts when a slot for a live stream is free.
 type Sessions struct {
 	// Slots of all living nodes. 0 means that the number is not known.

@@ -25,6 +25,11 @@ func (s *Service) SessionState(ctx context.Context, id string) (account.Session,
 	return streamState(ctx, s.Store, fold.Session, id)
 }
 
+// DeviceCodeState is AccountState for a device code, by its hash.
+func (s *Service) DeviceCodeState(ctx context.Context, hash string) (account.DeviceCode, int64, error) {
+	return streamState(ctx, s.Store, fold.DeviceCode, hash)
+}
+
 // GrantState is AccountState for the permission of an agent.
 func (s *Service) GrantState(ctx context.Context, id string) (grant.State, int64, error) {
 	return streamState(ctx, s.Store, fold.Grant, id)

@@ -22,7 +22,7 @@ type Streams interface {
 	QueuedStreams(ctx context.Context, livemode bool) (int, error)
 	// SlotIn estimates the seconds until the next of the queued streams gets a slot. known is false
 	// when there is no estimate.
-	SlotIn(ctx context.Context) (seconds int, known bool)
+	SlotIn(ctx context.Context, livemode bool) (seconds int, known bool)
 }
 
 // CreateStream is the command to create a live stream. Exactly one of Prompt and Query is set.
@@ -109,7 +109,7 @@ func (s *Service) checkStreamQueue(ctx context.Context, livemode bool) error {
 		return err
 	}
 	wait := retryDefaultS
-	if seconds, known := s.Streams.SlotIn(ctx); known {
+	if seconds, known := s.Streams.SlotIn(ctx, livemode); known {
 		wait = max(1, min(seconds, retryMaxS))
 	}
 	return fault.New(fault.CapacityExhausted, "The queue for live streams is full. Wait for the time in Retry-After, then try again.").WithRetryAfter(wait)

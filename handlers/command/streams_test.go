@@ -21,7 +21,7 @@ type slots struct {
 }
 
 func (l *slots) QueuedStreams(context.Context, bool) (int, error) { return l.queued, nil }
-func (l *slots) SlotIn(context.Context) (int, bool)               { return l.slotIn, l.slotIn > 0 }
+func (l *slots) SlotIn(context.Context, bool) (int, bool)         { return l.slotIn, l.slotIn > 0 }
 
 func (l *slots) ActiveStream(_ context.Context, accountID string, livemode bool) (string, error) {
 	active := ""

@@ -11,6 +11,8 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/fault"
+	"vqa/eventstore"
+	"vqa/eventstore/fold"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
 	"vqa/handlers/httpapi/edge"
@@ -132,7 +134,7 @@ func (s *server) findClaim(ctx context.Context, person command.Caller, typed str
 	if !ok {
 		return claim{}, problemForm, nil
 	}
-	d, known, err := s.Resources.DeviceCodeOfUser(ctx, account.HashSecret(userCode))
+	d, known, err := s.deviceCodeOf(ctx, account.HashSecret(userCode))
 	if err != nil {
 		return claim{}, "", err
 	}
@@ -150,6 +152,28 @@ func (s *server) findClaim(ctx context.Context, person command.Caller, typed str
 		return claim{}, problemDecided, nil
 	}
 	return claim{d, userCode}, "", nil
+}
+
+// deviceCodeOf finds a device code by the hash of its user code. The row only leads to the events, which decide: the
+// owner of the database could write the user code of one program into the row of another.
+func (s *server) deviceCodeOf(ctx context.Context, userCodeHash string) (account.DeviceCode, bool, error) {
+	row, known, err := s.Resources.DeviceCodeOfUser(ctx, userCodeHash)
+	if err != nil || !known {
+		return account.DeviceCode{}, false, err
+	}
+	d, _, err := s.Service.DeviceCodeState(ctx, row.Hash)
+	if err != nil {
+		return account.DeviceCode{}, false, err
+	}
+	if d.UserCodeHash != userCodeHash {
+		if s.Forged != nil {
+			s.Forged(&eventstore.ForgedError{
+				Stream: fold.DeviceCode.Stream(row.Hash), Row: "row of the table device_codes", Problem: "its user code differs from the events of the stream",
+			})
+		}
+		return account.DeviceCode{}, false, nil
+	}
+	return d, true, nil
 }
 
 // review returns the page that asks a person to approve or deny a request.

@@ -250,10 +250,10 @@ func TestClaimPageIsClosedToOthers(t *testing.T) {
 }
 
 // openWithSessions starts a world with an issuer of sessions.
-func openWithSessions(t *testing.T) (*world, *issuer) {
+func openWithSessions(t *testing.T, adjust ...func(*httpapi.Options)) (*world, *issuer) {
 	t.Helper()
 	issuer := newIssuer(t)
-	return open(t, func(o *httpapi.Options) { o.Sessions = issuer.sessions(o.Service.Now) }), issuer
+	return open(t, append([]func(*httpapi.Options){func(o *httpapi.Options) { o.Sessions = issuer.sessions(o.Service.Now) }}, adjust...)...), issuer
 }
 
 // signedIn returns a person with a valid session.

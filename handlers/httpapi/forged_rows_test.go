@@ -169,3 +169,21 @@ func TestCredentialsChangeWhileTheyAreRead(t *testing.T) {
 	require.Empty(t, forged.take())
 	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode)
 }
+
+// TestForgedDeviceCodeRow: an attacker writes the user code of somebody else's program into the row of his own. The
+// person who types the code must not approve the attacker's program.
+func TestForgedDeviceCodeRow(t *testing.T) {
+	t.Parallel()
+	forged := &forgedRows{}
+	w, issuer := openWithSessions(t, func(o *httpapi.Options) { o.Forged = forged.note })
+	victim, attacker := w.requestKey(), w.requestKey()
+	code, ok := account.ParseUserCode(victim.userCode)
+	require.True(t, ok)
+	w.sql("update device_codes set user_code_hash = $1, expires_at = expires_at + interval '1 minute', doc = jsonb_set(doc::jsonb, '{user_code_hash}', to_jsonb($1::text)) where id = $2",
+		account.HashSecret(code), account.HashSecret(attacker.deviceCode))
+	p := w.signedIn(issuer, "ada")
+	says(t, p.page(victim.userCode), "There is no request with this code.")
+	rows := forged.take()
+	require.Len(t, rows, 1)
+	require.Contains(t, rows[0], "device_codes")
+}

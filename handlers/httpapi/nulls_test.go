@@ -30,10 +30,13 @@ func TestNullEqualsAbsent(t *testing.T) {
 		"query": {c, "/v1/analyses", fmt.Sprintf(`{"video_id": %q, "prompt": null, "query": %s, "options": {"narrative": null}}`, videoID, query), 202},
 		"batch": {c, "/v1/analyses/batch", fmt.Sprintf(`{"video_id": %q, "prompts": ["Is there a dog?", "Is there a cat?"], "model": null,
 			"options": {"narrative": null}, "metadata": null, "validate_only": null, "webhook": null}`, videoID), 202},
-		"token":   {c, "/v1/client_tokens", `{"scopes": ["analyses:read"], "ttl_s": null, "video_id": null, "stream_id": null}`, 201},
-		"rotate":  {c, "/v1/api-keys/" + rotated.at("id").(string) + "/rotate", `{"revoke_old": null}`, 201},
-		"webhook": {c, "/v1/webhook_endpoints", `{"url": "https://example.com/hook", "events": ["video.ready"], "description": null}`, 201},
-		"upgrade": {w.sandbox(), "/v1/keys/upgrade", `{"forge_token": null}`, 201},
+		"stream": {c, "/v1/streams", `{"prompt": "Is there a dog?", "query": null, "model": null, "options": null,
+			"recording": null, "metadata": null, "webhook": null}`, 201},
+		"stream by query": {w.customer(100), "/v1/streams", `{"prompt": null, "query": ` + query + `, "options": {"narrative": null}}`, 201},
+		"token":           {c, "/v1/client_tokens", `{"scopes": ["analyses:read"], "ttl_s": null, "video_id": null, "stream_id": null}`, 201},
+		"rotate":          {c, "/v1/api-keys/" + rotated.at("id").(string) + "/rotate", `{"revoke_old": null}`, 201},
+		"webhook":         {c, "/v1/webhook_endpoints", `{"url": "https://example.com/hook", "events": ["video.ready"], "description": null}`, 201},
+		"upgrade":         {w.sandbox(), "/v1/keys/upgrade", `{"forge_token": null}`, 201},
 	} {
 		got := tt.c.do(http.MethodPost, tt.path, tt.body)
 		require.Equal(t, tt.want, got.StatusCode, "%s: %s", name, got.raw)

@@ -54,7 +54,7 @@ func (e *sampled) video(s *server, to webhook.Endpoint) {
 	if e.Type == public.VideoFailed {
 		end = video.Failed{VideoID: e.resourceID, Error: video.Failure{Code: fault.URLFetchFailed, Message: "The server of the video did not respond."}, At: e.At}
 	}
-	v := fold[video.State, video.Event](video.Evolve,
+	v := after[video.State, video.Event](video.Evolve,
 		video.Registered{
 			VideoID: e.resourceID, AccountID: to.AccountID, Livemode: to.Livemode, Source: video.SourceURL, URL: "https://example.com/" + s.Service.Fixture.Filename(),
 			Filename: new(s.Service.Fixture.Filename()), ContentType: file.ContentType, Fixture: true, At: e.At,
@@ -78,7 +78,7 @@ func (e *sampled) analysis(s *server, to webhook.Endpoint) error {
 		end = analysis.Canceled{AnalysisID: e.resourceID, At: e.At}
 	default: // it is completed
 	}
-	a := fold[analysis.State, analysis.Event](analysis.Evolve,
+	a := after[analysis.State, analysis.Event](analysis.Evolve,
 		analysis.Created{
 			AnalysisID: e.resourceID, AccountID: to.AccountID, VideoID: s.Service.IDs.New(id.Video), Livemode: to.Livemode, Origin: analysis.OriginAPI,
 			Prompt: &s.Fixture.Prompt, Query: asked, ParseMode: analysis.ParseHeuristic, Model: m.ID, At: e.At,
@@ -95,7 +95,7 @@ func (e *sampled) stream(s *server, to webhook.Endpoint) error {
 		return err
 	}
 	e.resourceID = s.Service.IDs.New(id.Stream)
-	st := fold[stream.State, stream.Event](stream.Evolve,
+	st := after[stream.State, stream.Event](stream.Evolve,
 		stream.Created{
 			StreamID: e.resourceID, AccountID: to.AccountID, Livemode: to.Livemode, Prompt: &s.Fixture.Prompt, Query: query.Compile(s.Fixture.Prompt),
 			ParseMode: stream.ParseHeuristic, Model: m.ID, MaxSessionSeconds: s.Service.Limits.StreamMaxSessionSeconds,
@@ -106,8 +106,8 @@ func (e *sampled) stream(s *server, to webhook.Endpoint) error {
 	return nil
 }
 
-// fold returns the state after some events.
-func fold[S, E any](evolve func(S, E) S, events ...E) (state S) {
+// after returns the state after some events.
+func after[S, E any](evolve func(S, E) S, events ...E) (state S) {
 	for _, e := range events {
 		state = evolve(state, e)
 	}

@@ -113,12 +113,15 @@ func (e *Estimator) makeForecast(ctx context.Context, now time.Time) (queue.Fore
 	return fleet.Forecast(open.tasks, turns, now), nil
 }
 
-// StreamSlots is the number of live streams that the living nodes run at once, or 0 when it is not known.
-func (e *Estimator) StreamSlots(ctx context.Context) int {
+// StreamSlots is the number of streams of a mode that the living nodes run at once, or 0 when it is not known.
+func (e *Estimator) StreamSlots(ctx context.Context, livemode bool) int {
 	nodes, err := e.Nodes(ctx)
 	if err != nil {
 		e.Log.WarnContext(ctx, "cannot estimate the queue for live streams", "error", err)
 		return 0
+	}
+	if !livemode {
+		return nodes * queue.TestSlots(e.StreamSlotsEach)
 	}
 	return nodes * e.StreamSlotsEach
 }

@@ -92,9 +92,10 @@ func (r *Reader) ActiveStreams(ctx context.Context) ([]stream.State, error) {
 	return documents[stream.State](rows, err)
 }
 
-// SlotIn estimates the seconds until the first queued stream gets a slot. known is false when there is no estimate.
-func (r *Reader) SlotIn(ctx context.Context) (seconds int, known bool) {
-	line, err := r.streamLine(ctx)
+// SlotIn estimates the seconds until the first queued stream of a mode gets a slot. known is false when there is no
+// estimate.
+func (r *Reader) SlotIn(ctx context.Context, livemode bool) (seconds int, known bool) {
+	line, err := r.streamLine(ctx, livemode)
 	if err != nil {
 		return 0, false
 	}
@@ -116,12 +117,17 @@ func (r *Reader) withPlaces(ctx context.Context, states []stream.State) ([]Strea
 	if !queued {
 		return list, nil
 	}
-	line, err := r.streamLine(ctx)
-	if err != nil {
-		return nil, err
-	}
+	lines := map[bool]streamLine{}
 	for i := range list {
 		if s := &list[i]; s.Status == stream.Queued {
+			line, read := lines[s.Livemode]
+			if !read {
+				var err error
+				if line, err = r.streamLine(ctx, s.Livemode); err != nil {
+					return nil, err
+				}
+				lines[s.Livemode] = line
+			}
 			place := line.place(s.ID)
 			s.QueuePosition, s.EstimatedStartS = new(place), line.forecast.In(place)
 		}
@@ -129,7 +135,7 @@ func (r *Reader) withPlaces(ctx context.Context, states []stream.State) ([]Strea
 	return list, nil
 }
 
-// streamLine is the queue for slots.
+// streamLine is the queue of a mode for slots.
 type streamLine struct {
 	waiting  []string
 	forecast queue.Sessions
@@ -148,10 +154,10 @@ func (l streamLine) place(id string) int {
 // latestSessions is the number of ended streams whose lengths make the estimate.
 const latestSessions = 32
 
-// streamLine reads who waits, how long the streams with a slot have run, and how long earlier ones ran.
-func (r *Reader) streamLine(ctx context.Context) (l streamLine, err error) {
-	// Live streams go before those of test mode.
-	rows, err := r.pool.Query(ctx, "select doc from live_streams where status <> 'ended' order by livemode desc, created_at, id")
+// streamLine reads who waits, how long the streams with a slot have run, and how long earlier ones ran. Live streams
+// may use every slot, and go first. Those of test mode have a part of the slots (queue.TestSlots).
+func (r *Reader) streamLine(ctx context.Context, livemode bool) (l streamLine, err error) {
+	rows, err := r.pool.Query(ctx, "select doc from live_streams where status <> 'ended' and (livemode = $1 or $1) order by created_at, id", livemode)
 	active, err := documents[stream.State](rows, err)
 	if err != nil {
 		return l, fmt.Errorf("read the queue for live streams: %w", err)
@@ -159,10 +165,11 @@ func (r *Reader) streamLine(ctx context.Context) (l streamLine, err error) {
 	now := time.Time{}
 	if r.Estimator != nil {
 		now = r.Estimator.Now()
-		l.forecast.Slots = r.Estimator.StreamSlots(ctx)
+		l.forecast.Slots = r.Estimator.StreamSlots(ctx, livemode)
 	}
 	for _, s := range active {
 		switch {
+		case s.Status == stream.Queued && s.Livemode != livemode:
 		case s.Status == stream.Queued:
 			l.waiting = append(l.waiting, s.ID)
 		case s.ReadyAt != nil:
@@ -172,7 +179,7 @@ func (r *Reader) streamLine(ctx context.Context) (l streamLine, err error) {
 	rows, err = r.pool.Query(ctx, `
 		select extract(epoch from d.ended_at - d.ready_at)::float8 from live_streams s
 		cross join lateral json_to_record(s.doc) as d (ready_at timestamptz, ended_at timestamptz)
-		where s.status = 'ended' and s.livemode and d.ready_at is not null order by s.created_at desc, s.id desc limit $1`, latestSessions)
+		where s.status = 'ended' and s.livemode = $2 and d.ready_at is not null order by s.created_at desc, s.id desc limit $1`, latestSessions, livemode)
 	if err != nil {
 		return l, fmt.Errorf("read the lengths of live streams: %w", err)
 	}

@@ -2221,7 +2221,6 @@ type CreateClientTokenRequest struct {
 
 // CreateStreamRequest Send either `prompt` or `query`.
 type CreateStreamRequest struct {
-	// Metadata Strings that the caller stores with a resource.
 	Metadata *Metadata `json:"metadata,omitempty"`
 	Model    *string   `json:"model,omitempty"`
 	Options  *struct {
@@ -2233,10 +2232,8 @@ type CreateStreamRequest struct {
 	Query json.RawMessage `json:"query,omitempty"`
 
 	// Recording Record the video of the stream.
-	Recording *bool `json:"recording,omitempty"`
-
-	// Webhook Another webhook for the events of this resource, without signatures and with the same retries as webhook endpoints.
-	Webhook *WebhookOverride `json:"webhook,omitempty"`
+	Recording *bool            `json:"recording,omitempty"`
+	Webhook   *WebhookOverride `json:"webhook,omitempty"`
 }
 
 // CreateVideoRequest Presigned mode requires `content_type`. URL mode requires `url`, without `filename`, `size_bytes` and `content_type`.

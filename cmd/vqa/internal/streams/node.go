@@ -13,6 +13,7 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/answer"
+	"vqa/domain/queue"
 	"vqa/domain/stream"
 	"vqa/eventstore"
 	"vqa/eventstore/fold"
@@ -259,7 +260,7 @@ func (n *Node) settle(ctx context.Context, t *term) error {
 		switch {
 		case st.Status == stream.Live && dead:
 			errs = append(errs, n.endLost(ctx, st))
-		case !st.Livemode && test >= testSlots(n.Slots):
+		case !st.Livemode && test >= queue.TestSlots(n.Slots):
 		case own < n.Slots && (st.Status == stream.Queued || st.Status == stream.Ready && dead):
 			taken, err := n.take(ctx, t, st)
 			if errs = append(errs, err); taken {
@@ -278,9 +279,6 @@ func rank(st stream.State) int {
 	}
 	return 1
 }
-
-// testSlots is the number of slots that streams of test mode may have, a quarter of all and one at least.
-func testSlots(slots int) int { return max(1, slots/4) }
 
 // resume takes up a stream of this node whose session is gone, although the stream has not ended.
 func (n *Node) resume(ctx context.Context, t *term, st stream.State) error {

@@ -218,6 +218,9 @@ func TestTestModeKeepsNoLiveStreamWaiting(t *testing.T) {
 	line, _, err := w.read.Streams(t.Context(), resources.Tenant{AccountID: live[0].AccountID, Livemode: true}, "", projections.Page{Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, 1, *line[0].QueuePosition, "before the older ones of test mode")
+	line, _, err = w.read.Streams(t.Context(), resources.Tenant{AccountID: test[2].AccountID}, "", projections.Page{Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, 3, *line[0].QueuePosition, "live streams wait in a line of their own")
 	_, _, _ = w.node("a", 4)
 	owned := func(st stream.State) bool { return st.Node != "" }
 	for _, st := range live {

@@ -2784,20 +2784,70 @@ export interface components {
         StreamEndReason: "completed" | "canceled" | "insufficient_credits" | "error" | "timeout" | "ice_failed" | "media_timeout";
         /** @description Send either `prompt` or `query`. */
         CreateStreamRequest: {
-            prompt?: string;
-            query?: components["schemas"]["CompiledQuery"];
-            model?: string;
+            prompt?: string | null;
+            /** @description The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`. */
+            query?: {
+                /** @enum {integer} */
+                schema_version: 1;
+                original_prompt?: string | null;
+                /** @enum {string} */
+                prompt_intent: "presence" | "absence" | "count" | "count_threshold" | "action" | "attribute" | "location" | "state" | "compound" | "segment" | "open_ended";
+                query_type: components["schemas"]["QueryType"];
+                subjects: {
+                    id: string;
+                    term: string;
+                    quantity?: {
+                        /** @enum {string} */
+                        op: "eq" | "gte" | "lte" | "gt" | "lt";
+                        value: number;
+                    } | null;
+                    /**
+                     * @description True if the question assumes that the subject exists, as in "is the man sitting".
+                     * @default false
+                     */
+                    presupposed?: boolean;
+                }[];
+                conditions?: {
+                    /** @description The id of a subject. */
+                    subject: string;
+                    /** @enum {string} */
+                    kind: "attribute" | "action" | "location" | "state" | "time";
+                    value: string;
+                    /** @default false */
+                    negated?: boolean;
+                }[];
+                /**
+                 * @description How the subjects of a compound question are combined.
+                 * @default all
+                 * @enum {string}
+                 */
+                operator?: "all" | "any";
+                /**
+                 * @description True if the question asks for absence.
+                 * @default false
+                 */
+                negated?: boolean;
+                /** @description The terms that the model searches for, in order. */
+                search_terms: string[];
+                /** @description The parts of the question that cannot be evaluated. The rest is answered. */
+                unassessable_components?: {
+                    /** @enum {string} */
+                    kind: "audio" | "identity" | "text" | "subjective" | "exhaustive_count";
+                    text: string;
+                }[];
+            } | null;
+            model?: string | null;
             options?: {
                 /** @default false */
-                narrative?: boolean;
-            };
+                narrative?: boolean | null;
+            } | null;
             /**
              * @description Record the video of the stream.
              * @default false
              */
-            recording?: boolean;
-            metadata?: components["schemas"]["Metadata"];
-            webhook?: components["schemas"]["WebhookOverride"];
+            recording?: boolean | null;
+            metadata?: components["schemas"]["Metadata"] | null;
+            webhook?: components["schemas"]["WebhookOverride"] | null;
         };
         Stream: {
             id: components["schemas"]["StreamId"];
