@@ -83,7 +83,11 @@ console.log(`# connected, ${(await client.listTools()).tools.length} tools`);
 
 const call = caller(client, shorten);
 const question = { video_id: video, prompt: 'How many stop signs are there?' };
-const { analysis } = await call('create_analysis', { ...question, idempotency_key: `count-${video}` });
+const { analysis, error } = await call('create_analysis', { ...question, idempotency_key: `count-${video}` });
+if (error) {
+  console.error(`create_analysis failed: ${error.code}: ${error.message}`);
+  process.exit(1);
+}
 await call('wait_for_analysis', { analysis_id: analysis.id }, (result) => !result.structuredContent.retry);
 await call('create_analysis', { ...question, prompt: 'Is there a dog?', idempotency_key: `dog-${video}` });
 
