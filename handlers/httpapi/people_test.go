@@ -59,6 +59,8 @@ func TestSignInWithALink(t *testing.T) {
 	page := v.open("/signin")
 	require.Contains(t, string(page.raw), "vqa signin")
 	require.NotContains(t, string(page.raw), "<script")
+	require.NotContains(t, string(page.raw), "come back to this page")
+	require.Contains(t, string(v.open("/signin?return_to=/authorize").raw), "come back to this page and reload it")
 
 	for range 3 { // previews
 		require.Contains(t, string(w.visitor().open("/signin?link="+link+"&return_to=/claim").raw), "Sign in as operator")

@@ -9,6 +9,8 @@ import (
 type SignIn struct {
 	// ReturnTo is the path of this service to open afterwards.
 	ReturnTo string
+	// Interrupted is true if the person was sent here from the page ReturnTo.
+	Interrupted bool
 	// SignedInAs is the account of the person who is signed in already, or empty.
 	SignedInAs string
 	// Link is the secret of a one-time link, which the form sends, or empty.

@@ -19,7 +19,9 @@ func (h *Handler) signInPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shown := pages.SignIn{ReturnTo: returnTo, Link: query.Get("link"), Passkeys: h.party != nil}
+	shown := pages.SignIn{
+		ReturnTo: returnTo, Interrupted: query.Has("return_to"), Link: query.Get("link"), Passkeys: h.party != nil,
+	}
 	if h.Provider != nil {
 		shown.Provider, shown.ProviderURL = h.Provider.Name(), edge.SignInPath+"/provider?return_to="+url.QueryEscape(returnTo)
 	}
