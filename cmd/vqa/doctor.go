@@ -46,7 +46,7 @@ It writes nothing to the database. The exit status is 1 when a part is broken.`,
 // installation returns the settings and the parts that the checks examine.
 func (c config) installation() doctor.Installation {
 	return doctor.Installation{
-		Addr: c.Addr, PublicURL: c.PublicURL, DataDir: c.DataDir, BlobURL: c.BlobURL, MinFreeSpace: int64(c.MinFreeSpace),
+		Addr: c.Addr, PublicURL: c.PublicURL, DataDir: c.DataDir, RunningURL: announced(c.DataDir), BlobURL: c.BlobURL, MinFreeSpace: int64(c.MinFreeSpace),
 		Secrets:     []string{secretKeyFile, ledgerKeyFile, filepath.Base(storedKeyPath(c))},
 		Operator:    operator(),
 		DatabaseURL: c.DatabaseURL, PostgresBin: c.PostgresBin, InspectLog: inspectLog,

@@ -57,7 +57,9 @@ type Engine struct {
 // Installation is what the checks examine: settings, and the parts that the service would start.
 type Installation struct {
 	Addr, PublicURL, DataDir, BlobURL string
-	MinFreeSpace                      int64
+	// RunningURL is the address of the server that runs on DataDir, or empty.
+	RunningURL   string
+	MinFreeSpace int64
 	// Secrets are the names of the files in DataDir that only their owner may read.
 	Secrets []string
 	// Operator is the name of the user who runs the checks.

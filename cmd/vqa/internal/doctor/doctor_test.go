@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -86,6 +89,13 @@ func TestCheckAddress(t *testing.T) {
 	require.Contains(t, taken.Fix, "VQA_ADDR=127.0.0.1:")
 	require.NoError(t, listener.Close())
 	require.Equal(t, OK, checkAddress(t.Context(), x).Verdict)
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"status": "ok", "checks": {}}`)
+	}))
+	defer server.Close()
+	x.RunningURL = server.URL
+	require.Contains(t, checkAddress(t.Context(), x).Detail, "runs at "+server.URL, "the server of the folder has another address than the settings")
 }
 
 func TestCheckPostgresAndClock(t *testing.T) {

@@ -117,6 +117,9 @@ func judgeFree(dir string, free, minFree int64) Finding {
 
 // checkAddress checks that the service can listen, or that it already runs there.
 func checkAddress(ctx context.Context, x *Examination) Finding {
+	if x.RunningURL != "" && client.New(x.RunningURL).Healthy(ctx) {
+		return found("the service of this data folder runs at %s", x.RunningURL)
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", x.Addr)
 	switch {
 	case err == nil:
