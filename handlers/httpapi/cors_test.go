@@ -59,7 +59,7 @@ func TestOpenCORS(t *testing.T) {
 		require.Equal(t, http.StatusNoContent, got.StatusCode, op.id)
 		require.Equal(t, "*", origin, op.id)
 		require.Equal(t, "600", got.Header.Get("Access-Control-Max-Age"))
-		for _, name := range []string{"Authorization", "Content-Type", "Idempotency-Key", "Prefer", "If-None-Match", "Last-Event-ID"} {
+		for _, name := range []string{"Authorization", "Content-Type", "Idempotency-Key", "Prefer", "If-Match", "If-None-Match", "Last-Event-ID"} {
 			require.Contains(t, got.Header.Get("Access-Control-Allow-Headers"), name)
 		}
 	}
@@ -85,7 +85,7 @@ func TestCORSOfResponses(t *testing.T) {
 	for name, tt := range tests {
 		require.Equal(t, tt.status, tt.got.StatusCode, "%s: %s", name, tt.got.raw)
 		require.Equal(t, "*", tt.got.Header.Get("Access-Control-Allow-Origin"), name)
-		for _, exposed := range []string{"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After", "ETag", "Idempotency-Replayed", "Deprecation", "Sunset", "Link"} {
+		for _, exposed := range []string{"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After", "ETag", "Location", "Idempotency-Replayed", "Deprecation", "Sunset", "Link"} {
 			require.Contains(t, tt.got.Header.Get("Access-Control-Expose-Headers"), exposed, name)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 
 // The headers that a page of another origin may send and read.
 const (
-	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, Prefer"
+	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer"
 	corsExposedHeaders = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, " +
-		"Idempotency-Replayed, Preference-Applied, Deprecation, Sunset, Link, VQA-Ledger-Checkpoint"
+		"Location, Idempotency-Replayed, Preference-Applied, Deprecation, Sunset, Link, VQA-Ledger-Checkpoint"
 	// corsMaxAge is how many seconds a browser may cache a preflight response.
 	corsMaxAge = "600"
 )
