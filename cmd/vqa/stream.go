@@ -44,7 +44,7 @@ URL; other users of this machine can read them in the list of processes.
 With --json, each message of the service is a line, and the last line is the stream.
 
 Exit status: 0 when the stream was completed or interrupted; 1 for an error; 2 for wrong usage; 3 when the
-service ended the stream for another reason.`,
+service ended the stream for another reason, or when the model gave no answer.`,
 		Example: `  vqa stream clip.mp4 "Is there a dog?"
   vqa stream rtsp://192.0.2.7/stream1 "How many people are there?" --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -123,10 +123,14 @@ type streamPrinter struct {
 	stderr  io.Writer
 	count   bool   // the question asks for a number
 	last    string // the answer of the last line
-	broken  error  // of a line of JSON
+	results int
+	broken  error // of a line of JSON
 }
 
 func (p *streamPrinter) print(r camera.Received) {
+	if _, is := r.Message.(message.Result); is {
+		p.results++
+	}
 	if p.options.json {
 		p.line(r.Raw)
 		return
@@ -199,7 +203,11 @@ func (p *streamPrinter) end(st client.Stream) error {
 	if st.FailureDiagnostic != nil {
 		fmt.Fprintf(p.stderr, "vqa: %s\n", terminal.Printable(st.FailureDiagnostic.Hint))
 	}
-	if reason != stream.Completed && reason != stream.Canceled {
+	silent := reason == stream.Completed && p.results == 0
+	if silent {
+		fmt.Fprintln(p.stderr, "vqa: The model gave no answer. Check the engine with vqa doctor, or send a longer video.")
+	}
+	if silent || reason != stream.Completed && reason != stream.Canceled {
 		return exitFailed
 	}
 	return nil

@@ -76,6 +76,17 @@ func TestStreamPrintsAnswersWhenTheyChange(t *testing.T) {
 		require.True(t, json.Valid(line), "%s", line)
 	}
 	require.JSONEq(t, `{"id": "st_1"}`, string(lines[len(messages)]))
+
+	for _, asJSON := range []bool{false, true} {
+		stderr.Reset()
+		p = streamPrinter{stdout: terminal.NewScreen(&stdout), stderr: &stderr, options: streamOptions{json: asJSON}}
+		p.print(received(t, message.Live{})[0])
+		reason = "completed"
+		require.ErrorIs(t, p.end(ended), exitFailed)
+		require.Contains(t, stderr.String(), "The model gave no answer")
+		reason = "canceled"
+		require.NoError(t, p.end(ended), "it was never live")
+	}
 }
 
 // TestStreamAlone streams without a running server, until the answer is printed and the user interrupts.
