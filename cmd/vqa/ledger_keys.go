@@ -101,6 +101,8 @@ func ledgerKeysListCommand() *cobra.Command {
 	return cmd
 }
 
+var errActReason = errors.New("--reason is required: verification shows it always")
+
 // ledgerAct is a command that makes a key statement for a reason.
 func ledgerAct(use, short, long string, do func(ctx context.Context, a *app, s *seal.Sealer, by seal.Operator) (translog.Statement, error)) *cobra.Command {
 	var by seal.Operator
@@ -108,7 +110,9 @@ func ledgerAct(use, short, long string, do func(ctx context.Context, a *app, s *
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			by.Name = operator()
+			if by.Name = operator(); by.Reason == "" {
+				return misuse(cmd, errActReason)
+			}
 			return withLogSealer(cmd, func(ctx context.Context, a *app, s *seal.Sealer) error {
 				made, err := do(ctx, a, s, by)
 				if err != nil {
@@ -191,7 +195,9 @@ func ledgerRestartCommand() *cobra.Command {
 		Long: "Begins a new log after a restore from a backup, a failover that lost events, or the loss of checkpoints. Its first leaf\n" +
 			"names the last checkpoint of the old log and the first row that differs. Verification shows the gap always.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			by.Name = operator()
+			if by.Name = operator(); by.Reason == "" {
+				return misuse(cmd, errActReason)
+			}
 			return withLogSealer(cmd, func(ctx context.Context, _ *app, s *seal.Sealer) error {
 				opening, err := s.Restart(ctx, by)
 				if err != nil {

@@ -27,8 +27,10 @@ func TestLedgerKeysOnTheCommandLine(t *testing.T) {
 	before, err := os.ReadFile(filepath.Join(b.config.DataDir, ledgerKeyFile))
 	require.NoError(t, err)
 
-	_, _, err = b.run("ledger", "keys", "rotate")
-	require.Error(t, err, "a reason is required")
+	for _, act := range [][]string{{"keys", "rotate"}, {"keys", "replace"}, {"keys", "revoke"}, {"restart"}} {
+		_, _, err = b.run(append([]string{"ledger"}, act...)...)
+		require.ErrorIs(t, err, exitUsage, "%v: a reason is required", act)
+	}
 	b.json(&statements, "ledger", "keys", "rotate", "--reason", "yearly", "--json")
 	require.Equal(t, "rotate", statements[0].Action)
 	kept, err := os.ReadFile(filepath.Join(b.config.DataDir, ledgerKeyFile+"."+first.KeyID))

@@ -40,6 +40,9 @@ func (s *Sealer) Revoke(ctx context.Context, key ed25519.PublicKey, beyond int64
 	if err != nil {
 		return translog.Statement{}, err
 	}
+	if key.Equal(h.Keys.Current) {
+		return translog.Statement{}, fault.New(fault.ResourceConflict, "This is the current key of the log. Rotate it first.")
+	}
 	statement := h.Keys.Next(translog.Revoke, key)
 	statement.Log, statement.Size = h.Opening.Number, beyond
 	return s.publish(ctx, h, statement, by, s.Key)
@@ -56,6 +59,10 @@ func (s *Sealer) act(ctx context.Context, action translog.Action, key ed25519.Pu
 	}
 	if h.Keys.Current == nil {
 		return translog.Statement{}, fault.New(fault.ResourceConflict, "The log has not begun. Start the service first.")
+	}
+	if action == translog.Replace && key.Equal(h.Keys.Current) {
+		return translog.Statement{}, fault.New(fault.ResourceConflict,
+			`This data folder has the current key of the log, so nothing was lost. Use "vqa ledger keys rotate" for a new key.`)
 	}
 	statement := h.Keys.Next(action, key)
 	statement.Log, statement.Size = h.Opening.Number, h.Checkpoint.Size
