@@ -74,7 +74,7 @@ func (p *Prover) consistency(ctx context.Context, h seal.Head, files seal.Tree, 
 	}
 	origin, rest, _ := strings.Cut(string(older), "\n")
 	if origin != h.Opening.Origin {
-		return fault.Newf(fault.ValidationFailed, "The older checkpoint is one of the log %.200q, and the ledger is now sealed in %q. Use a checkpoint of this log.", origin, h.Opening.Origin)
+		return fault.Newf(fault.ValidationFailed, "The older checkpoint is one of the log %.200q, and the ledger is now sealed in %q. A bundle covers one log. Run \"vqa ledger verify --against\" on the database or on a replica; it compares the old log, too.", origin, h.Opening.Origin)
 	}
 	c, err := h.Keys.Open(h.Opening.Number, older)
 	if err != nil {

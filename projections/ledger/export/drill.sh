@@ -8,8 +8,8 @@
 # default is the folder of this script. Run your own copy of this script, with verify.py, statement.py and
 # transparency.py beside it, because the copy in a forged bundle may be forged, too.
 #
-# It prints "correct", or each row that is wrong. Exit status: 0 correct, 1 wrong, 2 the arguments are wrong. It
-# uses no network: where the system allows it, the check runs in a network namespace without any interface.
+# It prints "correct", or each row that is wrong. Exit status: 0 correct, 1 wrong, 2 the arguments are wrong or
+# KEPT cannot be read. It uses no network: where the system allows it, the check runs in a network namespace without any interface.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then
@@ -29,5 +29,6 @@ if found=$($alone python3 -B "$here/verify.py" --key "$2" --kept "$1" "${3:-$her
 	printf '%s\n' "$found" | sed -n 's/^\(account\|entries\|log\|sealed\|NOTE\) /  &/p'
 	exit 0
 fi
+[ -n "$found" ] || exit 2 # nothing was compared; the reason is on standard error
 printf '%s\n' "$found" | sed -n 's/^MISMATCH  /wrong: /p'
 exit 1

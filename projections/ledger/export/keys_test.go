@@ -72,7 +72,7 @@ func TestBundleAfterActs(t *testing.T) {
 	require.Contains(t, out, "log 2 continues vqa.example/ledger, which had")
 	_, err = second.prover.Ledger(t.Context(), id, old.Signed)
 	require.True(t, fault.Has(err, fault.ValidationFailed), "%v", err)
-	require.ErrorContains(t, err, "Use a checkpoint of this log")
+	require.ErrorContains(t, err, "A bundle covers one log")
 
 	third := first.restarted(newPlatform(t, "c").sealer.Key)
 	_, err = third.sealer.Replace(t.Context(), by)

@@ -13,7 +13,7 @@ PATH is what you kept from the past: a checkpoint, the .tlog-proof of a transact
 program checks that the log of this bundle contains that past.
 
 Exit status: 0 the bundle is valid, 1 there are mismatches (each is named), 2 the bundle
-cannot be read.
+or PATH cannot be read.
 """
 import argparse
 import base64
@@ -248,10 +248,14 @@ class Check:
             note = f.read()
         if "\n\n" not in note:
             note = base64.b64decode(note, validate=False).decode()  # the header of a response
-        if os.path.isdir(kept):
+        if os.path.isdir(kept):  # a bundle, possibly of another account
             with open(os.path.join(kept, "entries.jsonl"), encoding="utf-8", newline="") as f:
                 for version, line in enumerate(f, 1):
-                    if not self.same(version, record_of(json.loads(line)), account, rows):
+                    row = json.loads(line)
+                    if row["stream"] != "credit/" + account:
+                        print("NOTE      the bundle that you kept is of another account, so only its checkpoint was compared")
+                        break
+                    if not self.same(version, record_of(row), account, rows):
                         break
         elif note.startswith("c2sp.org/tlog-proof@v1\n"):
             head, _, note = note.partition("\n\n")
@@ -275,13 +279,26 @@ class Check:
     def past(self, c):
         """Compares a kept checkpoint with those of the bundle."""
         if c.origin != self.newest.origin:
-            self.mismatch("checkpoint.txt", "is one of the log %s, and you kept one of the log %s" % (self.newest.origin, c.origin))
+            self.mismatch("checkpoint.txt", "is one of the log %s, and you kept one of the log %s. A bundle covers one log. "
+                          "Run vqa ledger verify --against on the database or on a replica; it compares the old log, too" % (self.newest.origin, c.origin))
         elif c.size > self.newest.size:
-            self.mismatch("checkpoint.txt", "the log was shortened: it has %d leaves, and you kept a checkpoint of %d" % (self.newest.size, c.size))
+            self.mismatch("checkpoint.txt", "the bundle ends at %d leaves, before the checkpoint of %d that you kept. Ask for a new bundle. "
+                          "When that also has fewer than %d, the log was shortened." % (self.newest.size, c.size, c.size))
         elif c.size not in (self.older.size, self.newest.size):
             self.mismatch("older.txt", "has %d leaves, and you kept a checkpoint of %d: ask for a bundle with --since and your file" % (self.older.size, c.size))
         elif c.root != (self.older if c.size == self.older.size else self.newest).root:
             self.mismatch("older.txt", "the log was forked: the checkpoint of %d leaves that you kept has another root" % c.size)
+
+
+def unreadable(kept):
+    """Returns why what the caller kept cannot be read, or None."""
+    for name in [os.path.join(kept, n) for n in ("checkpoint.txt", "entries.jsonl")] if os.path.isdir(kept) else [kept]:
+        try:
+            open(name, "rb").close()
+        except OSError as e:
+            why = "no such file" if isinstance(e, FileNotFoundError) else e.strerror
+            return "Cannot read %s, the file that you kept: %s." % (name, why)
+    return None
 
 
 def hashes_of(encoded):
@@ -310,6 +327,10 @@ def main():
     parser.add_argument("--keys", metavar="FILE", help="the platform's published list of keys, any of which counts as given")
     parser.add_argument("--kept", metavar="PATH", help="a checkpoint, a .tlog-proof or an older bundle that you kept")
     given = parser.parse_args()
+    problem = unreadable(given.kept) if given.kept else None
+    if problem:
+        print(problem, file=sys.stderr)
+        return 2
     check = Check(given.folder)
     try:
         if given.keys:
