@@ -49,8 +49,8 @@ With --against PAST, it only proves that the rows of the database begin with the
 checkpoint, and names the first row that differs. The signature must be that of a key of the log. The exit
 status is 1 when that past is missing, longer, or another one. A replica that has only the first leaves of that past,
 without a difference, is shown as BEHIND, also with status 1. PAST is a file with a checkpoint or a .tlog-proof,
-the folder of a bundle, which is verified, too, or the URL of a checkpoint or a .tlog-proof: https, or http on this
-machine.
+the folder of a bundle, which is verified, too, or the URL of a checkpoint: https, or http on this machine. A
+proof_url needs an API key: save the proof with curl and give the name of the file.
 
 Mismatches that only follow from a damaged event are not listed. Repair the event and verify again.
 
@@ -94,7 +94,7 @@ func ledgerVerifyCommand() *cobra.Command {
 		},
 	}, "[ACCOUNT…]")
 	cmd.Flags().BoolVar(&scope.AllStreams, "all-streams", false, "also verify the hash chain of every stream of the log")
-	cmd.Flags().StringVar(&against, "against", "", "a file or URL with a checkpoint or a .tlog-proof, or the folder of a bundle: only prove that the database contains that past")
+	cmd.Flags().StringVar(&against, "against", "", "a file with a checkpoint or a .tlog-proof, the URL of a checkpoint, or the folder of a bundle: only prove that the database contains that past")
 	cmd.MarkFlagsMutuallyExclusive("against", "all-streams")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
