@@ -37,6 +37,13 @@ func TestVerifyAgainstAnOlderCheckpoint(t *testing.T) {
 	require.NoError(t, os.WriteFile(header, []byte(base64.StdEncoding.EncodeToString(signed)+"\n"), 0o600))
 	require.Contains(t, b.text("ledger", "verify", "--against", header), "correct: the database contains all")
 	testAgainstURL(t, b, signed)
+	note := filepath.Join(t.TempDir(), "README.md")
+	for _, text := range []string{"# vqa\n\nText.\n", "text"} {
+		require.NoError(t, os.WriteFile(note, []byte(text), 0o600))
+		out, _, err = b.run("ledger", "verify", "--against", note)
+		require.ErrorContains(t, err, note+" is not a checkpoint, a .tlog-proof or the folder of a bundle")
+		require.NotContains(t, out, "WRONG")
+	}
 	forgedBundle := filepath.Join(t.TempDir(), "forged")
 	require.NoError(t, os.CopyFS(forgedBundle, os.DirFS(bundle)))
 	require.NoError(t, os.WriteFile(filepath.Join(forgedBundle, "statement.html"), []byte("you owe us more"), 0o600))
@@ -89,6 +96,8 @@ func testAgainstURL(t *testing.T, b toolbench, signed []byte) {
 			_, _ = w.Write(signed)
 		case "/large":
 			_, _ = w.Write(make([]byte, mostCheckpoint+1))
+		case "/key":
+			w.WriteHeader(http.StatusUnauthorized)
 		case "/elsewhere":
 			http.Redirect(w, r, "/checkpoint", http.StatusFound)
 		default:
@@ -100,6 +109,7 @@ func testAgainstURL(t *testing.T, b toolbench, signed []byte) {
 	for url, want := range map[string]string{
 		server.URL + "/large":               "too large",
 		server.URL + "/elsewhere":           "status 302",
+		server.URL + "/key":                 "Save the file with curl",
 		server.URL + "/none":                "status 404",
 		"http://192.0.2.1:9/checkpoint":     "http is allowed only to this machine",
 		"https://127.0.0.1:9443/checkpoint": "The URL is not allowed",

@@ -50,6 +50,12 @@ func (a *app) readPast(ctx context.Context, flag, from string) (past, error) {
 	}
 	if err == nil {
 		p.signed, err = checkpointOf(data)
+		if err == nil && !bytes.Contains(p.signed, []byte("\n\n\u2014 ")) {
+			err = errNoPast
+		}
+		if errors.Is(err, errNoPast) {
+			return p, fmt.Errorf("%s: %s %w", flag, from, err)
+		}
 	}
 	if err != nil {
 		return p, fmt.Errorf("%s: %w", flag, err)
@@ -62,7 +68,7 @@ func checkpointOf(data []byte) ([]byte, error) {
 	if !bytes.Contains(data, []byte("\n\n")) { // the header VQA-Ledger-Checkpoint
 		decoded, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(data)))
 		if err != nil {
-			return nil, errors.New("it is neither a checkpoint nor a proof")
+			return nil, errNoPast
 		}
 		return decoded, nil
 	}
@@ -72,6 +78,9 @@ func checkpointOf(data []byte) ([]byte, error) {
 	proof, err := translog.ParseProof(data)
 	return proof.Checkpoint, err
 }
+
+// errNoPast follows the name of a file that is not a signed note.
+var errNoPast = errors.New("is not a checkpoint, a .tlog-proof or the folder of a bundle")
 
 var errLargePast = errors.New("it is too large for a checkpoint or a proof")
 
@@ -140,6 +149,9 @@ func fetchLoopback(ctx context.Context, u *url.URL) (data []byte, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
+	if resp.StatusCode == http.StatusUnauthorized {
+		return nil, errors.New("status 401: this URL needs an API key. Save the file with curl and give its name")
+	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server responded with status %d", resp.StatusCode)
 	}
