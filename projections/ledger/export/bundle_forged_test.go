@@ -236,7 +236,7 @@ func testForged(t *testing.T, p *platform, id, other string, genuine, older memo
 			func(*testing.T) string {
 				return strings.Replace(text("statement.json"), "{", `{"account_id": "acct_2",`, 1)
 			},
-			[]string{"statement.json: is not the statement that the entries give"},
+			[]string{"statement.json: a JSON object has a member twice"},
 		},
 		{
 			"an amount in the page", "statement.html",
@@ -261,6 +261,13 @@ func testForged(t *testing.T, p *platform, id, other string, genuine, older memo
 			"a sentence in the readme", "README.txt",
 			func(*testing.T) string { return strings.Replace(text("README.txt"), "each mismatch", "no mismatch", 1) },
 			[]string{"README.txt: is not the text of this format"},
+		},
+		{
+			"a second value of a field in an entry", "entries.jsonl",
+			func(*testing.T) string {
+				return strings.Replace(text("entries.jsonl"), "{", `{"postings":[{"account":"acct_2","seconds":0}],`, 1)
+			},
+			[]string{"entries.jsonl line 1: cannot be read: ValueError: a JSON object has a member twice"},
 		},
 		{
 			"a field in an entry", "entries.jsonl",
@@ -325,7 +332,7 @@ func TestForgedManifest(t *testing.T) {
 	}
 	out, code := genuine.with("invoice.html", []byte("Pay twice.")).verdict(t)
 	require.Equal(t, 1, code, out)
-	require.Contains(t, out, "invoice.html: manifest.json does not list this file")
+	require.Contains(t, out, "invoice.html: a bundle has no such file")
 }
 
 // without removes a line. Lines are counted from 1.

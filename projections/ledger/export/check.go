@@ -138,6 +138,15 @@ func (b *reading) manifest() error {
 	if b.is.Format != bundleFormat {
 		return contradiction("manifest.json", "the format is %q, and this program checks %s", b.is.Format, bundleFormat)
 	}
+	inside, err := fs.ReadDir(b.folder, ".")
+	if err != nil {
+		return err
+	}
+	for _, file := range inside {
+		if name := file.Name(); name != "manifest.json" && b.is.Files[name] == "" {
+			return contradiction(name, "manifest.json does not list this file")
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(b.is.Files)) {
 		sum, err := b.digest(name)
 		if err != nil {
@@ -262,6 +271,11 @@ func (b *reading) remade() error {
 	made, err := all.write(nowhere{}, func() {})
 	if err != nil {
 		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.is.Files)) {
+		if made.Files[name] == "" {
+			return contradiction("manifest.json", "it lists %s, and a bundle has no such file", name)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(made.Files)) {
 		if b.is.Files[name] == "" {

@@ -15,17 +15,34 @@ program checks that the log of this bundle contains that past.
 Exit status: 0 the bundle is valid, 1 there are mismatches (each is named), 2 the bundle
 or PATH cannot be read.
 """
-import argparse
-import base64
-import hashlib
-import json
-import os
 import sys
 
-sys.dont_write_bytecode = True  # the bundle stays as it is
+# A file of a forged bundle must not stand in for a module of Python.
+if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+    sys.path.pop(0)
 
-from statement import Ledger, TOTALS, page_body, text  # noqa: E402, from the bundle
-from transparency import EMPTY, Keys, consistent, key_id, leaf_hash, number, open_note, path, root_of, STATEMENTS  # noqa: E402
+import argparse  # noqa: E402
+import base64  # noqa: E402
+import hashlib  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import types  # noqa: E402
+
+
+def module(name):
+    """Runs a program beside this one from its source, because import could run compiled code that shows something else."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py"), "rb") as f:
+        source = f.read()
+    made = sys.modules[name] = types.ModuleType(name)
+    exec(compile(source, name + ".py", "exec"), made.__dict__)
+    return made
+
+
+_statement, _transparency = module("statement"), module("transparency")
+Ledger, TOTALS, page_body, text = _statement.Ledger, _statement.TOTALS, _statement.page_body, _statement.text
+EMPTY, STATEMENTS, Keys, consistent = _transparency.EMPTY, _transparency.STATEMENTS, _transparency.Keys, _transparency.consistent
+key_id, leaf_hash, number, open_note = _transparency.key_id, _transparency.leaf_hash, _transparency.number, _transparency.open_note
+path, root_of = _transparency.path, _transparency.root_of
 
 ZERO = bytes(32)
 
@@ -71,6 +88,24 @@ FILES = {"entries.jsonl", "nodes.txt", "proof.json", "log.json", "checkpoint.txt
          "README.txt", "verify.py", "statement.py", "transparency.py", "drill.sh"}
 ROW = {"index", "position", "recorded_at", "stream", "version", "type", "account_id", "data", "meta", "chain"}
 
+MANIFEST = {"format", "account_id", "entries", "origin", "size", "older_size", "files"}
+
+
+def once(members):
+    """Refuses a JSON object that has a member twice: another reader could take the other one."""
+    if len({name for name, _ in members}) != len(members):
+        raise ValueError("a JSON object has a member twice")
+    return dict(members)
+
+
+def whole(number):
+    raise ValueError("%s is not a whole number" % number)
+
+
+def strict(text):
+    return json.loads(text, object_pairs_hook=once, parse_float=whole, parse_constant=whole)
+
+
 # The errors of a malformed file.
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
@@ -90,7 +125,10 @@ class Check:
         print("MISMATCH  %s: %s" % (where, what))
 
     def json(self, name):
-        return json.loads(self.text(name))
+        try:
+            return strict(self.text(name))
+        except ValueError as e:
+            raise ValueError("%s: %s" % (name, e)) from e
 
     def text(self, name):
         with open(self.path(name), encoding="utf-8", newline="") as f:
@@ -100,8 +138,10 @@ class Check:
         manifest = self.json("manifest.json")
         if manifest["format"] != FORMAT:
             self.mismatch("manifest.json", "has the format %s, and this program checks %s" % (manifest["format"], FORMAT))
-        for name in sorted(set(os.listdir(self.folder)) - set(manifest["files"]) - {"manifest.json", "__pycache__"}):
-            self.mismatch(name, "manifest.json does not list this file")
+        if set(manifest) != MANIFEST:
+            self.mismatch("manifest.json", "has other fields than those of this format")
+        for name in sorted((set(os.listdir(self.folder)) | set(manifest["files"])) - FILES - {"manifest.json"}):
+            self.mismatch(name, "a bundle has no such file")
         for name in sorted(FILES - set(manifest["files"])):
             self.mismatch("manifest.json", "does not list " + name)
         for name, digest in sorted(manifest["files"].items()):
@@ -174,7 +214,7 @@ class Check:
             for line, content in enumerate(f, 1):
                 where = "entries.jsonl line %d" % line
                 try:
-                    row = json.loads(content.decode())
+                    row = strict(content.decode())
                     chain = bytes.fromhex(row["chain"])
                     if set(row) != ROW | {"postings"} or row["chain"] != chain.hex():
                         self.mismatch(where, "has other fields than those of this format")
