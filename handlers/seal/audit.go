@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"vqa/domain/credit"
 	"vqa/eventstore/fold"
@@ -22,7 +21,7 @@ func (s *Sealer) audit(ctx context.Context) error {
 		if err := s.trace(ctx, h); err != nil {
 			return err
 		}
-		if err := s.compareAnchors(ctx, h.Opening.Number); err != nil {
+		if err := s.compareAnchors(ctx, h); err != nil {
 			return err
 		}
 	}
@@ -36,10 +35,10 @@ func (s *Sealer) audit(ctx context.Context) error {
 	return err
 }
 
-// compareAnchors checks that each checkpoint of a log that a seal in the database follows is still anchored. It
-// reads the database first: a checkpoint is anchored before a seal follows it. Error: *Finding.
-func (s *Sealer) compareAnchors(ctx context.Context, log int64) error {
-	var followed []int64
+// compareAnchors checks that each checkpoint of a log that a seal in the database follows is still anchored, with the
+// digest that the seal has. It reads the database first: a checkpoint is anchored before a seal follows it. Error:
+// *Finding.
+func (s *Sealer) compareAnchors(ctx context.Context, h Head) error {
 	for after := int64(0); ; {
 		rows, err := s.Events.Raws(ctx, fold.LedgerLog.Category(), after, math.MaxInt64, page)
 		if err != nil {
@@ -50,25 +49,19 @@ func (s *Sealer) compareAnchors(ctx context.Context, log int64) error {
 			if err != nil {
 				return fmt.Errorf("read the seal at position %d: %w", r.Position, err)
 			}
-			if sealed, ok := event.(credit.LogSealed); ok && sealed.Log == log && sealed.PreviousSize > 0 {
-				followed = append(followed, sealed.PreviousSize)
-			}
 			after = r.Position
+			sealed, ok := event.(credit.LogSealed)
+			if !ok || sealed.Log != h.Opening.Number || sealed.PreviousSize == 0 {
+				continue
+			}
+			if err := s.Anchors.sameCheckpoint(ctx, h.Keys, h.Opening, sealed.PreviousSize, sealed.Previous); err != nil {
+				return err
+			}
 		}
 		if len(rows) < page {
-			break
+			return nil
 		}
 	}
-	names, err := s.Anchors.Files.List(ctx, logName(checkpointsFolder, log), "")
-	if err != nil {
-		return err
-	}
-	for _, size := range followed {
-		if _, anchored := slices.BinarySearch(names, fmt.Sprintf("%020d", size)); !anchored {
-			return removed(log, size)
-		}
-	}
-	return nil
 }
 
 // compareRecent compares the records of the last bundle with their rows. Error: *Finding, which names the

@@ -114,7 +114,7 @@ func (a Anchors) Checkpoint(ctx context.Context, keys translog.Keys, o translog.
 }
 
 // Head reads the newest state. known is a checkpoint that was read before, which bounds the listing; the
-// zero value lists all. Error: *Finding, also when the known checkpoint was removed.
+// zero value lists all. Error: *Finding, also when the known checkpoint was removed or replaced.
 func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 	var h Head
 	var err error
@@ -140,6 +140,9 @@ func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 		if len(names) == 0 || names[0] != fmt.Sprintf("%020d", known.Checkpoint.Size) {
 			return h, removed(h.Opening.Number, known.Checkpoint.Size)
 		}
+		if err := a.sameCheckpoint(ctx, h.Keys, h.Opening, known.Checkpoint.Size, known.Checkpoint.Digest()); err != nil {
+			return h, err
+		}
 		names = names[1:]
 	}
 	if len(names) == 0 {
@@ -154,6 +157,21 @@ func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 		return h, err
 	}
 	return a.addCosignatures(ctx, h)
+}
+
+// sameCheckpoint checks that an anchored checkpoint is signed and has a digest. Error: *Finding, also when it was
+// removed.
+func (a Anchors) sameCheckpoint(ctx context.Context, keys translog.Keys, o translog.Opening, size int64, digest string) error {
+	_, c, err := a.Checkpoint(ctx, keys, o, size)
+	switch {
+	case missing(err):
+		return removed(o.Number, size)
+	case err != nil:
+		return err
+	case c.Digest() != digest:
+		return &Finding{Problem: fmt.Sprintf("the checkpoint of size %d of log %d was replaced: it has the digest %s instead of %s", size, o.Number, c.Digest(), digest)}
+	}
+	return nil
 }
 
 // removed is the finding about a checkpoint that was anchored once.

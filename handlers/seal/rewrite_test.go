@@ -206,6 +206,53 @@ func TestARemovedCheckpointIsNamed(t *testing.T) {
 	w.requireOneHistory(1)
 }
 
+// TestAReplacedCheckpointIsNamed puts other bytes in the place of a checkpoint. None are served.
+func TestAReplacedCheckpointIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.sealer()
+	first := w.seals(s)
+	w.buy(w.account, 1)
+	w.seals(s)
+	w.buy(w.account, 1)
+	newest := w.seals(s)
+	replace := func(size int64, content []byte) {
+		t.Helper()
+		w.unanchor(size)
+		require.NoError(t, w.files.Create(t.Context(), fmt.Sprintf("checkpoints/0001/%020d", size), content))
+	}
+	wrong := func(err error, size int64) {
+		t.Helper()
+		var found *seal.Finding
+		require.ErrorAs(t, err, &found)
+		require.Contains(t, found.Problem, fmt.Sprintf("%020d", size))
+	}
+	for _, content := range [][]byte{[]byte("evil"), newest.Signed} {
+		replace(first.Checkpoint.Size, content)
+		wrong(s.FullAudit(t.Context()), first.Checkpoint.Size)
+		reader := w.sealer()
+		served, err := reader.ReadCheckpoint(t.Context(), 1, first.Checkpoint.Size)
+		wrong(err, first.Checkpoint.Size)
+		require.Empty(t, served)
+		require.NotNil(t, reader.Found(), "it raises the alarm")
+	}
+	replace(first.Checkpoint.Size, first.Signed)
+	require.NoError(t, s.FullAudit(t.Context()))
+	served, err := s.ReadCheckpoint(t.Context(), 1, first.Checkpoint.Size)
+	require.NoError(t, err)
+	require.Equal(t, first.Signed, served)
+
+	replace(newest.Checkpoint.Size, first.Signed)
+	for range 2 {
+		_, err = s.Pass(t.Context())
+		wrong(err, newest.Checkpoint.Size)
+		w.buy(w.account, 1)
+	}
+	replace(newest.Checkpoint.Size, newest.Signed)
+	w.seals(s)
+	require.Nil(t, s.Found())
+}
+
 // TestAPassThatEndedEarlyIsAcknowledged ends a pass after it has anchored its checkpoint. The next idle pass
 // names the checkpoint in the database.
 func TestAPassThatEndedEarlyIsAcknowledged(t *testing.T) {

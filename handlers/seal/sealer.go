@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -105,19 +106,47 @@ func (s *Sealer) Newest() Head {
 func (s *Sealer) NewestCheckpoint() []byte { return s.Newest().Signed }
 
 // ReadCheckpoint returns the signed checkpoint of a log with a size, with its cosignatures, or nil when there is
-// none.
+// none. Error: *Finding for a file that is not this checkpoint, which raises the alarm.
 func (s *Sealer) ReadCheckpoint(ctx context.Context, log, size int64) ([]byte, error) {
-	h := Head{Opening: translog.Opening{Number: log}, Checkpoint: translog.Checkpoint{Tree: translog.Tree{Size: size}}}
-	var err error
-	h.Signed, err = s.Anchors.Files.Read(ctx, checkpointName(log, size))
-	if missing(err) {
+	signed, err := s.readCheckpoint(ctx, log, size)
+	s.Report(ctx, err)
+	return signed, err
+}
+
+func (s *Sealer) readCheckpoint(ctx context.Context, log, size int64) ([]byte, error) {
+	keys, err := s.Anchors.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	openings, err := s.Anchors.Openings(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	// The name of an opening is its number, so the numbers are not always the indexes.
+	i := slices.IndexFunc(openings, func(o translog.Opening) bool { return o.Number == log })
+	if i < 0 || size < 1 {
 		return nil, nil
 	}
-	if err != nil {
+	h := Head{Keys: keys, Opening: openings[i]}
+	if h.Signed, h.Checkpoint, err = s.Anchors.Checkpoint(ctx, keys, h.Opening, size); missing(err) {
+		return nil, nil
+	} else if err != nil {
 		return nil, err
 	}
 	h, err = s.Anchors.addCosignatures(ctx, h)
 	return h.Signed, err
+}
+
+// Report raises the alarm for a *Finding that a reader of the log met, and ignores other errors. The next pass
+// without an error ends the alarm.
+func (s *Sealer) Report(ctx context.Context, err error) {
+	var found *Finding
+	if !errors.As(err, &found) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(ctx, found)
 }
 
 // Found returns the finding that has stopped sealing, or nil.
@@ -217,10 +246,15 @@ func (s *Sealer) note(ctx context.Context, err error) {
 		s.lastGood, s.lastError, s.finding = s.Now(), nil, nil
 		return
 	case errors.As(err, &found):
-		if s.finding == nil || *s.finding != *found {
-			s.Log.ErrorContext(ctx, "the ledger is not sealed any more: the database contradicts the log", "finding", found.Error())
-		}
-		s.finding = found
+		s.keep(ctx, found)
 	}
 	s.lastError = err
+}
+
+// keep keeps a finding for the alarms. The caller holds s.mu.
+func (s *Sealer) keep(ctx context.Context, found *Finding) {
+	if s.finding == nil || *s.finding != *found {
+		s.Log.ErrorContext(ctx, "the database or the anchors contradict the log", "finding", found.Error())
+	}
+	s.finding = found
 }
