@@ -43,7 +43,7 @@ URL; other users of this machine can read them in the list of processes.
 
 With --json, each message of the service is a line, and the last line is the stream.
 
-Exit status: 0 when the stream was completed or interrupted; 1 for an error; 2 for wrong usage; 3 when the
+Exit status: 0 when the stream was completed or canceled; 1 for an error; 2 for wrong usage; 3 when the
 service ended the stream for another reason, or when the model gave no answer.`,
 		Example: `  vqa stream clip.mp4 "Is there a dog?"
   vqa stream rtsp://192.0.2.7/stream1 "How many people are there?" --json`,
