@@ -232,6 +232,20 @@ func TestRotation(t *testing.T) {
 	require.Error(t, err, "an old key approves nothing")
 	w.buy(w.account, 1)
 	w.seals(next)
+	require.NoError(t, next.FullAudit(t.Context()), "a revocation replaces no file")
+	for _, size := range []int64{-18, 0} {
+		none, err := next.ReadCheckpoint(t.Context(), 1, size)
+		require.NoError(t, err)
+		require.Nil(t, none)
+	}
+	none, err := next.ReadCheckpoint(t.Context(), -1, 18)
+	require.NoError(t, err)
+	require.Nil(t, none)
+	for _, size := range seal.Sizes(t, w.files, 1) {
+		served, err := next.ReadCheckpoint(t.Context(), 1, size)
+		require.NoError(t, err)
+		require.NotEmpty(t, served)
+	}
 
 	thief := w.sealer(func(o *seal.Options) { o.Key = keyOf("c") })
 	_, err = thief.Replace(t.Context(), seal.Operator{Name: "ada", Reason: "the disk died"})

@@ -128,7 +128,7 @@ func (s *Sealer) readCheckpoint(ctx context.Context, log, size int64) ([]byte, e
 		return nil, nil
 	}
 	h := Head{Keys: keys, Opening: openings[i]}
-	if h.Signed, h.Checkpoint, err = s.Anchors.Checkpoint(ctx, keys, h.Opening, size); missing(err) {
+	if h.Signed, h.Checkpoint, err = s.Anchors.signedOnce(ctx, keys, h.Opening, size); missing(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
