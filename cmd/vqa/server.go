@@ -269,7 +269,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	}
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Checkpoints: s.logSealer, Objects: s.objects, ObjectHandler: s.objects,
-		Proofs: &prove.Prover{Rows: s.store, Anchors: s.logSealer.Anchors, Tiles: s.logSealer.Tiles},
+		Proofs: reportingProofs{&prove.Prover{Rows: s.store, Anchors: s.logSealer.Anchors, Tiles: s.logSealer.Tiles}, s.logSealer.Report},
 		Events: public.NewReader(s.store), Deliveries: s.deliveries, DeliverNow: func() { s.dispatcher.Wake() },
 		Live: s.streams, StreamWindows: c.streamWindows(),
 		Windows: s.windows, Creates: s.creates, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),

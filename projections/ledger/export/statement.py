@@ -13,6 +13,21 @@ PLATFORM = {
 TOTALS = ["grants", "card_grants", "sales", "adjustments", "analysis_usage", "stream_usage"]
 
 
+def once(members):
+    """Refuses a JSON object that has a member twice: another reader could take the other one."""
+    if len({name for name, _ in members}) != len(members):
+        raise ValueError("a JSON object has a member twice")
+    return dict(members)
+
+
+def whole(number):
+    raise ValueError("%s is not a whole number" % number)
+
+
+def strict(text):
+    return json.loads(text, object_pairs_hook=once, parse_float=whole, parse_constant=whole)
+
+
 class Ledger:
     """The balance of the account, computed from its entries alone."""
 

@@ -39,7 +39,7 @@ def module(name):
 
 
 _statement, _transparency = module("statement"), module("transparency")
-Ledger, TOTALS, page_body, text = _statement.Ledger, _statement.TOTALS, _statement.page_body, _statement.text
+Ledger, TOTALS, page_body, strict, text = _statement.Ledger, _statement.TOTALS, _statement.page_body, _statement.strict, _statement.text
 EMPTY, STATEMENTS, Keys, consistent = _transparency.EMPTY, _transparency.STATEMENTS, _transparency.Keys, _transparency.consistent
 key_id, leaf_hash, number, open_note = _transparency.key_id, _transparency.leaf_hash, _transparency.number, _transparency.open_note
 path, root_of = _transparency.path, _transparency.root_of
@@ -89,21 +89,6 @@ FILES = {"entries.jsonl", "nodes.txt", "proof.json", "log.json", "checkpoint.txt
 ROW = {"index", "position", "recorded_at", "stream", "version", "type", "account_id", "data", "meta", "chain"}
 
 MANIFEST = {"format", "account_id", "entries", "origin", "size", "older_size", "files"}
-
-
-def once(members):
-    """Refuses a JSON object that has a member twice: another reader could take the other one."""
-    if len({name for name, _ in members}) != len(members):
-        raise ValueError("a JSON object has a member twice")
-    return dict(members)
-
-
-def whole(number):
-    raise ValueError("%s is not a whole number" % number)
-
-
-def strict(text):
-    return json.loads(text, object_pairs_hook=once, parse_float=whole, parse_constant=whole)
 
 
 # The errors of a malformed file.
