@@ -98,12 +98,17 @@ func (a Anchors) Openings(ctx context.Context, keys translog.Keys) ([]translog.O
 
 // Checkpoint reads and verifies a checkpoint of a log. Errors: anchor.ErrMissing, *Finding.
 func (a Anchors) Checkpoint(ctx context.Context, keys translog.Keys, o translog.Opening, size int64) ([]byte, translog.Checkpoint, error) {
+	return a.openWith(ctx, o, size, func(signed []byte) (translog.Checkpoint, error) { return keys.Open(o.Number, signed) })
+}
+
+// openWith reads a checkpoint that open accepts. Errors: anchor.ErrMissing, *Finding.
+func (a Anchors) openWith(ctx context.Context, o translog.Opening, size int64, open func(signed []byte) (translog.Checkpoint, error)) ([]byte, translog.Checkpoint, error) {
 	name := checkpointName(o.Number, size)
 	signed, err := a.Files.Read(ctx, name)
 	if err != nil {
 		return nil, translog.Checkpoint{}, err
 	}
-	c, err := keys.Open(o.Number, signed)
+	c, err := open(signed)
 	if err == nil && (c.Size != size || c.Origin != o.Origin) {
 		err = errors.New("its content is that of another checkpoint")
 	}
@@ -162,25 +167,16 @@ func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 // signedOnce reads a checkpoint that some key of the log has signed, also one that was revoked since: a revocation
 // changes no file. Errors: anchor.ErrMissing, *Finding.
 func (a Anchors) signedOnce(ctx context.Context, keys translog.Keys, o translog.Opening, size int64) ([]byte, translog.Checkpoint, error) {
-	name := checkpointName(o.Number, size)
-	signed, err := a.Files.Read(ctx, name)
-	if err != nil {
-		return nil, translog.Checkpoint{}, err
-	}
 	var ever []ed25519.PublicKey
 	for _, s := range keys.Statements {
 		if s.Action != translog.Revoke {
 			ever = append(ever, s.Key)
 		}
 	}
-	c, _, err := translog.OpenCheckpoint(signed, ever...)
-	if err == nil && (c.Size != size || c.Origin != o.Origin) {
-		err = errors.New("its content is that of another checkpoint")
-	}
-	if err != nil {
-		return nil, c, &Finding{Problem: fmt.Sprintf("the checkpoint %s: %v", name, err)}
-	}
-	return signed, c, nil
+	return a.openWith(ctx, o, size, func(signed []byte) (translog.Checkpoint, error) {
+		c, _, err := translog.OpenCheckpoint(signed, ever...)
+		return c, err
+	})
 }
 
 // sameCheckpoint checks that an anchored checkpoint is signed and has a digest. Error: *Finding, also when it was
