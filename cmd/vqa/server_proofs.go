@@ -6,8 +6,8 @@ import (
 	"vqa/handlers/httpapi"
 )
 
-// reportingProofs reports the errors of proofs. A customer who asks for the proof of an entry meets a contradiction
-// that the sealer cannot see: the owner of the database can hide an entry from the statement of the sealer only.
+// reportingProofs passes the errors of proofs to report. The owner of the database can hide an entry from the sealer
+// only. The request of a customer for the proof of that entry then fails, and report raises the alarm.
 type reportingProofs struct {
 	httpapi.Proofs
 	report func(ctx context.Context, err error)

@@ -154,8 +154,8 @@ func (l streamLine) place(id string) int {
 // latestSessions is the number of ended streams whose lengths make the estimate.
 const latestSessions = 32
 
-// streamLine reads who waits, how long the streams with a slot have run, and how long earlier ones ran. Live streams
-// may use every slot, and go first. Those of test mode have a part of the slots (queue.TestSlots).
+// streamLine reads the queued streams, the times that running streams have had their slot, and those of earlier ones.
+// Live streams may use every slot, and go first. Those of test mode have a part of the slots (queue.TestSlots).
 func (r *Reader) streamLine(ctx context.Context, livemode bool) (l streamLine, err error) {
 	rows, err := r.pool.Query(ctx, "select doc from live_streams where status <> 'ended' and (livemode = $1 or $1) order by created_at, id", livemode)
 	active, err := documents[stream.State](rows, err)
