@@ -30,7 +30,7 @@ func (w *world) count(query string, args ...any) (n int) {
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	w, i := openWithSessions(t)
-	ann, bob := i.session("ann", w.now()), i.session("bob", w.now())
+	ann, bob := i.session("ann-of-the-example", w.now()), i.session("bob", w.now())
 
 	// Many concurrent first requests of a person open one account.
 	var all sync.WaitGroup
@@ -52,10 +52,10 @@ func TestSessions(t *testing.T) {
 		})
 	}
 	all.Wait()
-	owned := account.OwnedID(i.name, "ann")
+	owned := account.OwnedID(i.name, "ann-of-the-example")
 	require.Equal(t, 1, w.count("select count(*) from accounts"))
 	require.Equal(t, 2, w.count("select count(*) from events where stream = 'account/' || $1", owned), "opened and signed up once")
-	require.Zero(t, w.count("select count(*) from events where data::text like '%ann%'"), "the subject is not stored")
+	require.Zero(t, w.count("select count(*) from events where data::text like '%ann-of-the-example%'"), "the subject is not stored")
 
 	// A session is live and paid, has all scopes, and sees only its account.
 	created := w.as(ann, http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`)
@@ -78,7 +78,7 @@ func TestSessions(t *testing.T) {
 
 	w.advance(2 * time.Hour)
 	w.refused(w.as(bob, http.MethodGet, "/v1/videos", ""), http.StatusUnauthorized, fault.InvalidAPIKey, "")
-	forged := sign(t, jose.RS256, jose.JSONWebKey{Key: rsaKeys()[1], KeyID: "first"}, i.claims("ann", w.now()))
+	forged := sign(t, jose.RS256, jose.JSONWebKey{Key: rsaKeys()[1], KeyID: "first"}, i.claims("ann-of-the-example", w.now()))
 	w.refused(w.as(forged, http.MethodGet, "/v1/videos", ""), http.StatusUnauthorized, fault.InvalidAPIKey, "")
 	require.NotContains(t, w.logged.String(), ann, "a credential is never logged")
 }
@@ -87,11 +87,11 @@ func TestSessionsThatCannotBeVerified(t *testing.T) {
 	t.Parallel()
 	w, i := openWithSessions(t)
 	i.answers(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusBadGateway) })
-	w.refused(w.as(i.session("ann", w.now()), http.MethodGet, "/v1/videos", ""), http.StatusBadGateway, fault.UpstreamError, "")
+	w.refused(w.as(i.session("ann-of-the-example", w.now()), http.MethodGet, "/v1/videos", ""), http.StatusBadGateway, fault.UpstreamError, "")
 	require.Equal(t, http.StatusOK, w.customer(0).do(http.MethodGet, "/v1/videos", "").StatusCode, "keys do not depend on the issuer")
 
 	off := open(t)
-	off.refused(off.as(i.session("ann", off.now()), http.MethodGet, "/v1/videos", ""), http.StatusUnauthorized, fault.InvalidAPIKey, "")
+	off.refused(off.as(i.session("ann-of-the-example", off.now()), http.MethodGet, "/v1/videos", ""), http.StatusUnauthorized, fault.InvalidAPIKey, "")
 }
 
 // TestChallenges: WWW-Authenticate says why a credential is refused (RFC 6750, section 3).

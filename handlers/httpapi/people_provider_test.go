@@ -47,7 +47,7 @@ type openIDProvider struct {
 
 func newProvider(t *testing.T) *openIDProvider {
 	t.Helper()
-	p := &openIDProvider{t: t, subject: "ada", codes: map[string]url.Values{}}
+	p := &openIDProvider{t: t, subject: "ada-at-the-provider", codes: map[string]url.Values{}}
 	routes := http.NewServeMux()
 	answer := func(w http.ResponseWriter, value any) {
 		w.Header().Set("Content-Type", "application/json")
@@ -162,9 +162,9 @@ func TestSignInAtAProvider(t *testing.T) {
 	got := v.send(http.MethodGet, back, "", "", "Sec-Fetch-Site", "cross-site")
 	require.Equal(t, "/claim", got.Header.Get("Location"), string(got.raw))
 	says(t, v.open("/claim"), "Enter the code")
-	require.Equal(t, 1, w.count("select count(*) from accounts where id = $1", account.OwnedID(p.server.URL, "ada")))
+	require.Equal(t, 1, w.count("select count(*) from accounts where id = $1", account.OwnedID(p.server.URL, p.subject)))
 	require.Contains(t, string(v.open("/account/sessions").raw), "by provider")
-	require.Zero(t, w.count("select count(*) from events where data::text like '%ada%'"), "the subject is not stored")
+	require.Zero(t, w.count("select count(*) from events where data::text like '%ada-at-the-provider%'"), "the subject is not stored")
 	problem(t, v.open(back), http.StatusUnauthorized, "did not start this sign-in")
 	for _, secret := range []string{back[len("/signin/callback?"):], "hush"} {
 		require.NotContains(t, w.logged.String(), secret)
@@ -219,7 +219,7 @@ func TestAttacksOnASignInAtAProvider(t *testing.T) {
 	p.subject = "eve"
 	attacker := w.visitor()
 	theirs := p.signIn(attacker.start("/claim"))
-	p.subject = "ada"
+	p.subject = "ada-at-the-provider"
 	victim := w.visitor()
 	problem(t, victim.open(theirs), http.StatusUnauthorized, "did not start this sign-in") // login CSRF
 	mine := p.signIn(victim.start("/claim"))
