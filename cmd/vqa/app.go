@@ -128,8 +128,11 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 	if err != nil {
 		return nil, err
 	}
-	a.store = postgres.New(a.pool, a.codec, postgres.WithProjections(inline...), postgres.WithLogger(log),
-		postgres.WithNonces(rand.Reader), guarding)
+	options := []postgres.Option{postgres.WithProjections(inline...), postgres.WithLogger(log), postgres.WithNonces(rand.Reader), guarding}
+	if with.serving {
+		options = append(options, postgres.WithMemory()) // the sealer demands what this node appended
+	}
+	a.store = postgres.New(a.pool, a.codec, options...)
 	if err := a.refresh(ctx); err != nil {
 		return nil, err
 	}

@@ -80,6 +80,9 @@ func ledgerVerifyCommand() *cobra.Command {
 			scope.Accounts = args
 			defer debug.SetGCPercent(debug.SetGCPercent(audit.GCPercent))
 			return withReader(cmd, func(ctx context.Context, a *app) error {
+				if err := postgres.CheckTables(ctx, a.pool); err != nil {
+					return err
+				}
 				if against != "" {
 					return a.verifyAgainst(ctx, cmd, against, asJSON)
 				}

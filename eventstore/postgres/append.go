@@ -39,6 +39,7 @@ func (s *Store) Append(ctx context.Context, batch eventstore.Batch) ([]eventstor
 		return nil, err
 	}
 	if len(recorded) > 0 {
+		s.appended.add(recorded)
 		s.wake()
 	}
 	return recorded, nil

@@ -150,7 +150,7 @@ func CheckLog(ctx context.Context, url string) error {
 		if err != nil {
 			return err
 		}
-		var failed []error
+		failed := []error{CheckTables(ctx, conn)}
 		if cache != 1 {
 			failed = append(failed, &UnsafeError{
 				"sequence", fmt.Sprintf("the sequence of positions hands out %d at a time, so sessions use them out of order", cache),

@@ -57,6 +57,9 @@ func TestCheckLog(t *testing.T) {
 		"position granted":      {"grant insert on events to vqa_service", []string{"rights"}},
 		"setval granted":        {"grant all on sequence events_position_seq to vqa_service", []string{"rights"}},
 		"delete granted":        {"grant delete on events to vqa_service", []string{"rights"}},
+		"row-level security":    {"alter table events enable row level security", []string{"tables"}},
+		"a policy":              {"create policy seen on streams using (current_query() like '%x%')", []string{"tables"}},
+		"a rule":                {"create rule seen as on delete to streams do instead nothing", []string{"tables"}},
 		"several": {
 			"alter sequence events_position_seq cache 2; grant update on events to vqa_service", []string{"sequence", "rights"},
 		},

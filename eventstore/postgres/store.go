@@ -36,6 +36,8 @@ type Store struct {
 	guard *Guard
 	// refuse is the error of each append, or nil.
 	refuse error
+	// appended remembers the appends. It is nil without WithMemory.
+	appended *appended
 
 	// settled is the greatest known result of events_settled. A settled position stays settled.
 	settled atomic.Int64

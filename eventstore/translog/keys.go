@@ -130,6 +130,12 @@ func (k Keys) Lost() bool {
 	return false
 }
 
+// Extend reports whether the statements begin with those of older keys.
+func (k Keys) Extend(older Keys) bool {
+	n := len(older.Statements)
+	return n == 0 || len(k.Statements) >= n && k.Statements[n-1].Digest() == older.Statements[n-1].Digest()
+}
+
 // ReadKeys folds the signed statements, oldest first. With pins, one of them must be the key that the log
 // began with, or a key that replaced a lost one. Error: a statement is missing, altered, not signed by the
 // keys that must sign it, or contradicts the pins.

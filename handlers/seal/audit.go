@@ -13,7 +13,10 @@ import (
 
 // audit compares the whole database with the anchored tree. The caller holds s.pass.
 func (s *Sealer) audit(ctx context.Context) error {
-	h, err := s.anchored(ctx, Head{})
+	if err := s.checkTables(ctx); err != nil {
+		return err
+	}
+	h, err := s.anchored(ctx, Head{Keys: s.Newest().Keys}) // all checkpoints are listed
 	if err != nil {
 		return err
 	}

@@ -8,11 +8,13 @@
 //
 // A pass runs every minute, or after 1,000 events, and does nothing without a new business event.
 //
-//  1. It reads the newest anchored checkpoint, the keys and the opening of the log.
+//  1. It reads the newest anchored checkpoint, the keys and the opening of the log. It checks that the tables of
+//     the log have no row-level security and no rules.
 //  2. It compares the rows of the last bundle with their records. After a restore they differ.
 //  3. It reads the rows after the checkpoint up to events_settled, and examines each: who wrote it, its
 //     version, its chain, and the laws of the ledger. The previous event of its stream must be the one in
-//     the tree.
+//     the tree. Each event that this node appended must then be in the tree: whoever owns the database decides
+//     what the sealer sees, but not what the commands have been told.
 //  4. It compares the stored states of the accounts that moved with its own.
 //  5. It appends ledger.sealed: the tree so far, the tree over all accounts, and the previous checkpoint.
 //  6. It examines the rows up to this event, writes tiles and records, and signs the tree.
@@ -30,6 +32,10 @@
 // the account tree with the one in the newest ledger.sealed, which the signed tree covers. After an error
 // it begins again. It is the only state: another node that seals is followed by reading its rows.
 //
+// The node also remembers where the database put the events that it appended (postgres.Store.Appended), until a pass
+// has met them. An event that is not settled within five minutes raises the alarm ledger_unsealed. A node that starts
+// again remembers nothing, and neither does one after Restart.
+//
 // # Witnesses
 //
 // The configured witnesses are asked after a checkpoint is anchored, and again at the beginning of each pass until
@@ -40,7 +46,8 @@
 // # Findings
 //
 // A contradiction is a *Finding. It names the row if there is one, raises the alarm ledger_finding, and
-// stops sealing. The sealer looks again every ten minutes, so a repair needs no restart of the service.
+// stops sealing. A finding of a reader, such as a proof that contradicts the log, raises the alarm for a day and
+// stops nothing. The sealer looks again every ten minutes, so a repair needs no restart of the service.
 // After a restore from a backup, sealing stops until Restart begins a log with another number.
 //
 // # Keys

@@ -44,6 +44,9 @@ func (st *state) take(ctx context.Context, rows []postgres.Raw) error {
 	records, hashes := make([][]byte, len(rows)), make([]translog.Hash, len(rows))
 	touched := map[string]bool{}
 	for i, r := range rows {
+		if err := st.meet(r); err != nil {
+			return err
+		}
 		if isBusiness(r) {
 			st.business++
 		}

@@ -46,6 +46,8 @@ type Head struct {
 	// sealer.
 	Keys    translog.Keys
 	Opening translog.Opening
+	// Openings are those of all logs, oldest first. Opening is the last of them.
+	Openings []translog.Opening
 	// Signed is the newest checkpoint, with the cosignatures of Cosigned, and Checkpoint its content. Signed is
 	// nil before the first.
 	Signed     []byte
@@ -126,11 +128,13 @@ func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 	if h.Keys, err = a.Keys(ctx); err != nil {
 		return h, err
 	}
-	openings, err := a.Openings(ctx, h.Keys)
-	if err != nil || len(openings) == 0 {
+	if !h.Keys.Extend(known.Keys) {
+		return h, &Finding{Problem: "the key statements of the log were removed or replaced: they do not begin with those that this node has read before. When you began them again after a loss, restart the service"}
+	}
+	if h.Openings, err = a.Openings(ctx, h.Keys); err != nil || len(h.Openings) == 0 {
 		return h, err
 	}
-	h.Opening = openings[len(openings)-1]
+	h.Opening = h.Openings[len(h.Openings)-1]
 	h.Checkpoint = translog.Checkpoint{Origin: h.Opening.Origin, Tree: translog.EmptyTree()}
 	after := ""
 	if known.Opening.Number == h.Opening.Number && known.Signed != nil {
@@ -232,12 +236,24 @@ func (t Tree) prune(ctx context.Context, size, larger int64) error {
 // Locate returns the index of the leaf of the event with a position in a tree, and its record. found is
 // false when the tree has no such event. It searches in the bundles, which are ordered by position.
 func (t Tree) Locate(ctx context.Context, tree translog.Tree, position int64) (index int64, leaf translog.Leaf, found bool, err error) {
+	first, leaves, err := t.around(ctx, tree, position)
+	for i, l := range leaves {
+		if l.Position == position {
+			return first + int64(i), l, true, nil
+		}
+	}
+	return 0, leaf, false, err
+}
+
+// around returns the leaves of the bundle whose positions enclose a position, and the index of the first one. There
+// are none when the position is before, after or between the bundles.
+func (t Tree) around(ctx context.Context, tree translog.Tree, position int64) (index int64, leaves []translog.Leaf, err error) {
 	low, high := int64(0), (tree.Size-1)/translog.TileWidth
 	for low <= high && tree.Size > 0 {
 		middle := (low + high) / 2
 		first, records, err := translog.ReadRecords(tree, t.Read(ctx), middle*translog.TileWidth)
 		if err != nil {
-			return 0, leaf, false, err
+			return 0, nil, err
 		}
 		leaves, skipped := leavesOf(records)
 		switch {
@@ -246,15 +262,10 @@ func (t Tree) Locate(ctx context.Context, tree translog.Tree, position int64) (i
 		case leaves[0].Position > position:
 			high = middle - 1
 		default:
-			for i, l := range leaves {
-				if l.Position == position {
-					return first + int64(i+skipped), l, true, nil
-				}
-			}
-			return 0, leaf, false, nil
+			return first + int64(skipped), leaves, nil
 		}
 	}
-	return 0, leaf, false, nil
+	return 0, nil, nil
 }
 
 // leavesOf parses the leaves of events among records. skipped is 1 when the first record is that of a

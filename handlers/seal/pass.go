@@ -33,23 +33,19 @@ func (s *Sealer) once(ctx context.Context) (sealed bool, err error) {
 	if err := s.Commands.AddLedgerKey(ctx, s.PublicKey()); err != nil {
 		return false, fmt.Errorf("publish the key: %w", err)
 	}
+	if err := s.checkTables(ctx); err != nil {
+		return false, err
+	}
+	s.remember(h)
 	if h, err = s.cosign(ctx, h); err != nil {
 		return false, err
 	}
-	st, err := s.upToDate(ctx, h)
+	st, unsettled, err := s.examine(ctx, h)
 	if err != nil {
-		return false, err
-	}
-	s.state = st
-	settled, err := s.Events.Settled(ctx)
-	if err != nil {
-		return false, err
-	}
-	if err := st.extend(ctx, settled, all); err != nil {
 		return false, err
 	}
 	if st.business == 0 {
-		return false, st.acknowledge(ctx, h)
+		return false, errors.Join(unsettled, st.acknowledge(ctx, h))
 	}
 	if err := st.compareStates(ctx); err != nil {
 		return false, err
@@ -67,7 +63,27 @@ func (s *Sealer) once(ctx context.Context) (sealed bool, err error) {
 		return true, err
 	}
 	_, err = s.cosign(ctx, h)
-	return true, err
+	return true, errors.Join(unsettled, err)
+}
+
+// examine appends the settled rows to the tree, and then demands those of this node. unsettled is nil or an
+// ErrUnsettled.
+func (s *Sealer) examine(ctx context.Context, h Head) (st *state, unsettled, err error) {
+	if st, err = s.upToDate(ctx, h); err != nil {
+		return nil, nil, err
+	}
+	s.state = st
+	settled, err := s.Events.Settled(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := st.extend(ctx, settled, all); err != nil {
+		return nil, nil, err
+	}
+	if err = st.demand(ctx); errors.Is(err, ErrUnsettled) {
+		return st, err, nil
+	}
+	return st, nil, err
 }
 
 // readHead reads the newest state of the anchors, and begins the log at the first start.
@@ -106,8 +122,8 @@ func (s *Sealer) anchored(ctx context.Context, known Head) (Head, error) {
 	switch same := h.Opening.Number == last.Log; {
 	case last.Log > 0 && (h.Opening.Number < last.Log || same && h.Checkpoint.Size < last.PreviousSize):
 		return h, removed(last.Log, last.PreviousSize)
-	case same && last.PreviousSize > 0 && h.Checkpoint.Size == last.PreviousSize && h.Checkpoint.Digest() != last.Previous:
-		return h, &Finding{Problem: fmt.Sprintf("the checkpoint of size %d of log %d was replaced: the newest seal names another one", last.PreviousSize, last.Log)}
+	case same && last.PreviousSize > 0 && (h.Checkpoint.Size > last.PreviousSize || h.Checkpoint.Digest() != last.Previous):
+		return h, s.Anchors.sameCheckpoint(ctx, h.Keys, h.Opening, last.PreviousSize, last.Previous)
 	}
 	return h, nil
 }

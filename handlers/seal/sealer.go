@@ -22,6 +22,9 @@ type Events interface {
 	Raws(ctx context.Context, category string, after, upTo int64, limit int) ([]postgres.Raw, error)
 	Places(ctx context.Context, wanted []postgres.Place) ([]postgres.Place, error)
 	Load(ctx context.Context, streams ...eventstore.StreamID) (map[eventstore.StreamID]eventstore.History, error)
+	// Appended returns what this process has appended since the last call.
+	Appended() []postgres.Place
+	CheckTables(ctx context.Context) error
 }
 
 // Commands appends the events of the sealer. *command.Service implements it.
@@ -45,6 +48,8 @@ const (
 	// a service that is restarted every day is audited, too.
 	auditEvery = 24 * time.Hour
 	firstAudit = time.Hour
+	// reportedFor is how long the finding of a reader raises the alarm.
+	reportedFor = 24 * time.Hour
 	// mostUnsealed is the time without a successful pass that raises an alarm.
 	mostUnsealed = 5 * time.Minute
 )
@@ -77,10 +82,17 @@ type Sealer struct {
 	// pass is held during a pass and an audit. It guards state.
 	pass  sync.Mutex
 	state *state
+	// own are the events that this node appended to the log ownLog and that no pass has met, by position. pass
+	// guards them, too.
+	own    map[int64]postgres.Place
+	ownLog int64
 
 	mu      sync.Mutex
 	head    Head
 	finding *Finding
+	// reported is what a reader of the log met last, at reportedAt.
+	reported   *Finding
+	reportedAt time.Time
 	// lastGood is the end of the last pass without an error, and lastError the error since then.
 	lastGood  time.Time
 	lastError error
@@ -114,21 +126,19 @@ func (s *Sealer) ReadCheckpoint(ctx context.Context, log, size int64) ([]byte, e
 }
 
 func (s *Sealer) readCheckpoint(ctx context.Context, log, size int64) ([]byte, error) {
-	keys, err := s.Anchors.Keys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	openings, err := s.Anchors.Openings(ctx, keys)
-	if err != nil {
-		return nil, err
+	newest, err := s.Newest(), error(nil)
+	if newest.Opening.Number < log { // this node has made no pass since the log began
+		if newest, err = s.Anchors.Head(ctx, newest); err != nil {
+			return nil, err
+		}
 	}
 	// The name of an opening is its number, so the numbers are not always the indexes.
-	i := slices.IndexFunc(openings, func(o translog.Opening) bool { return o.Number == log })
+	i := slices.IndexFunc(newest.Openings, func(o translog.Opening) bool { return o.Number == log })
 	if i < 0 || size < 1 {
 		return nil, nil
 	}
-	h := Head{Keys: keys, Opening: openings[i]}
-	if h.Signed, h.Checkpoint, err = s.Anchors.signedOnce(ctx, keys, h.Opening, size); missing(err) {
+	h := Head{Keys: newest.Keys, Opening: newest.Openings[i]}
+	if h.Signed, h.Checkpoint, err = s.Anchors.signedOnce(ctx, h.Keys, h.Opening, size); missing(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -137,8 +147,8 @@ func (s *Sealer) readCheckpoint(ctx context.Context, log, size int64) ([]byte, e
 	return h.Signed, err
 }
 
-// Report raises the alarm for a *Finding that a reader of the log met, and ignores other errors. The next pass
-// without an error ends the alarm.
+// Report raises the alarm for a *Finding that a reader of the log met, for a day, and ignores other errors. A pass may
+// not see what the reader saw, so it neither ends the alarm nor stops.
 func (s *Sealer) Report(ctx context.Context, err error) {
 	var found *Finding
 	if !errors.As(err, &found) {
@@ -146,14 +156,24 @@ func (s *Sealer) Report(ctx context.Context, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keep(ctx, found)
+	s.reported, s.reportedAt = s.keep(ctx, s.reported, found), s.Now()
 }
 
-// Found returns the finding that has stopped sealing, or nil.
+// Found returns the finding of the last pass or audit, or one that was reported within a day, or nil.
 func (s *Sealer) Found() *Finding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.finding == nil && s.reported != nil && s.Now().Sub(s.reportedAt) < reportedFor {
+		return s.reported
+	}
 	return s.finding
+}
+
+// stopped reports whether a pass or an audit had a finding.
+func (s *Sealer) stopped() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.finding != nil
 }
 
 // Unsealed returns the last error when no pass has succeeded for five minutes, else nil.
@@ -175,11 +195,11 @@ func (s *Sealer) Run(ctx context.Context) {
 	auditedAt := time.Now().Add(firstAudit - auditEvery)
 	for {
 		pause := sealEvery
-		if s.Found() != nil {
+		if s.stopped() {
 			pause = stoppedFor
 		}
 		switch {
-		case time.Since(sealedAt) >= pause, s.Found() == nil && s.crowded(ctx):
+		case time.Since(sealedAt) >= pause, !s.stopped() && s.crowded(ctx):
 			if _, err := s.Pass(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, ErrRival) {
 				s.Log.ErrorContext(ctx, "sealing the ledger failed", "error", err)
 			}
@@ -211,7 +231,7 @@ func (s *Sealer) crowded(ctx context.Context) bool {
 }
 
 // Pass makes one pass and reports whether it anchored a checkpoint. Errors: *Finding, ErrNotApproved,
-// ErrRival, ErrUnwitnessed, or a store cannot be reached.
+// ErrRival, ErrUnwitnessed, ErrUnsettled, or a store cannot be reached.
 func (s *Sealer) Pass(ctx context.Context) (sealed bool, err error) {
 	s.pass.Lock()
 	defer s.pass.Unlock()
@@ -235,7 +255,7 @@ func (s *Sealer) FullAudit(ctx context.Context) error {
 
 // note keeps the outcome of a pass for the alarms.
 func (s *Sealer) note(ctx context.Context, err error) {
-	if err != nil && !errors.Is(err, ErrRival) && !errors.Is(err, ErrUnwitnessed) {
+	if err != nil && !errors.Is(err, ErrRival) && !errors.Is(err, ErrUnwitnessed) && !errors.Is(err, ErrUnsettled) {
 		s.state = nil // it may be ahead of the anchored tree
 	}
 	s.mu.Lock()
@@ -246,15 +266,15 @@ func (s *Sealer) note(ctx context.Context, err error) {
 		s.lastGood, s.lastError, s.finding = s.Now(), nil, nil
 		return
 	case errors.As(err, &found):
-		s.keep(ctx, found)
+		s.finding = s.keep(ctx, s.finding, found)
 	}
 	s.lastError = err
 }
 
-// keep keeps a finding for the alarms. The caller holds s.mu.
-func (s *Sealer) keep(ctx context.Context, found *Finding) {
-	if s.finding == nil || *s.finding != *found {
+// keep logs a finding that differs from the last one, and returns it.
+func (s *Sealer) keep(ctx context.Context, last, found *Finding) *Finding {
+	if last == nil || *last != *found {
 		s.Log.ErrorContext(ctx, "the database or the anchors contradict the log", "finding", found.Error())
 	}
-	s.finding = found
+	return found
 }

@@ -61,7 +61,7 @@ func newWorld(t testing.TB) *world {
 		inline = append(inline, p)
 	}
 	log := slog.New(slog.DiscardHandler)
-	w.store = postgres.New(pool, codec.Events(), postgres.WithProjections(inline...), postgres.WithLogger(log), postgres.WithNonces(rand.Reader))
+	w.store = postgres.New(pool, codec.Events(), postgres.WithProjections(inline...), postgres.WithLogger(log), postgres.WithNonces(rand.Reader), postgres.WithMemory())
 	pipeline := command.NewPipeline(w.store, w.now, log)
 	w.Service = command.NewService(command.Dependencies{
 		Store: w.store, Pipeline: pipeline, IDs: id.NewSource(w.now, rand.Reader), Entropy: rand.Reader, Now: w.now,
