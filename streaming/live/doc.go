@@ -52,10 +52,14 @@
 // The newest sample goes to the engine when the stream has its turn. Streams take turns in the order in
 // which they asked, with a bounded number of calls in flight. So a stream is at most one sample behind.
 //
-// domain/answer decides over a window that ends at the newest sample. The window has samples half a
-// second apart, as those with which the rules were measured, and the others between them as fine frames.
-// An answer changes when the new one has lasted: see opinion. A question that no model can answer gets
-// domain/answer's refusal once a second, without the engine. A vision model is not asked.
+// domain/answer decides over a window that ends at the newest sample and has a fixed length. The window has
+// samples half a second apart, as those with which the rules were measured, and the others between them as fine
+// frames. A slow engine has fewer samples in it, at least the newest one: a window with as many as that of a fast
+// engine would show objects that have left. Samples from before a pause of the clock are forgotten.
+//
+// An answer changes when no result has confirmed it for a while: see opinion. So an answer rests on samples of at
+// most the window and that while, and each sample of a slow engine counts. A question that no model can answer
+// gets domain/answer's refusal once a second, without the engine. A vision model is not asked.
 //
 // # Bounds
 //

@@ -46,17 +46,17 @@ func (f Fanout) Finish() { f.close() }
 func WindowOf(seconds float64, samples ...evidence.Frame) evidence.Evidence {
 	w := window{view: view{terms: []string{"dog"}, known: []bool{true}}}
 	for _, f := range samples {
-		w.add(f)
+		w.add(f, time.Time{}.Add(time.Duration(f.At*float64(time.Second))))
 	}
 	return w.evidence(seconds)
 }
 
-// Shown returns the answers that the client sees for those of the window, at some times.
+// Shown returns the answers that the client sees for those of the window, at some seconds.
 func Shown(at []float64, answers ...answer.Answer) []answer.Answer {
 	var o opinion
 	var shown []answer.Answer
 	for i, a := range answers {
-		shown = append(shown, o.next(verdict{answer: a, confidence: .9}, at[i]).answer)
+		shown = append(shown, o.next(verdict{answer: a, confidence: .9}, time.Time{}.Add(time.Duration(at[i]*float64(time.Second)))).answer)
 	}
 	return shown
 }

@@ -215,7 +215,8 @@ func TestTheWindowHasTheStepOfUploads(t *testing.T) {
 		"5 per second": {.2, .5, []float64{8.5, 9, 9.5, 10}, 5},
 		"4 per second": {.25, .5, []float64{8.5, 9, 9.5, 10}, 4},
 		"2 per second": {.5, .5, []float64{8.5, 9, 9.5, 10}, 0},
-		"a slow one":   {1, 1, []float64{7, 8, 9, 10}, 0},
+		"a slow one":   {1, 1, []float64{9, 10}, 0},
+		"a slower one": {2, .5, []float64{10}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -264,7 +265,8 @@ func TestTheAnswerDoesNotFlicker(t *testing.T) {
 		"two wrong results":    {[]answer.Answer{y, n, n, y}, []answer.Answer{y, y, y, y}},
 		"a change":             {[]answer.Answer{y, n, n, n}, []answer.Answer{y, y, y, n}},
 		"every other":          {[]answer.Answer{y, n, y, n, y, n}, []answer.Answer{y, y, y, y, y, y}},
-		"by way of a doubt":    {[]answer.Answer{y, u, u, n, n, n}, []answer.Answer{y, y, y, y, y, n}},
+		"by way of a doubt":    {[]answer.Answer{y, u, u, n, n, n}, []answer.Answer{y, y, y, n, n, n}},
+		"nothing that lasts":   {[]answer.Answer{y, n, u, n, u, n}, []answer.Answer{y, y, y, n, n, n}},
 		"a doubt":              {[]answer.Answer{y, u, u, u, u, u, u}, []answer.Answer{y, y, y, y, y, y, u}},
 		"out of a doubt":       {[]answer.Answer{u, y, n, n, n}, []answer.Answer{u, y, y, y, n}},
 		"a doubt, interrupted": {[]answer.Answer{y, u, u, u, u, y, u, u}, []answer.Answer{y, y, y, y, y, y, y, y}},
@@ -274,8 +276,8 @@ func TestTheAnswerDoesNotFlicker(t *testing.T) {
 			require.Equal(t, tt.want, live.Shown(at, tt.got...))
 		})
 	}
-	slow := []float64{0, 1, 2}
-	require.Equal(t, []answer.Answer{y, y, n}, live.Shown(slow, y, n, n), "a slow engine needs two results, too")
+	slow := []float64{0, 1, 2, 3.5}
+	require.Equal(t, []answer.Answer{y, n, n, u}, live.Shown(slow, y, n, n, u), "each result of a slow engine counts")
 }
 
 func TestBoxes(t *testing.T) {

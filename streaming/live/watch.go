@@ -118,7 +118,7 @@ func (w *watcher) examine(ctx context.Context, s decode.Sample) (*finding, error
 	if q = w.question.Load(); !v.covers(w.viewFor(q.query)) {
 		return nil, errStaleAnswer
 	}
-	return &finding{result: w.answer(q, got.Detections), sampledAt: s.At, engine: engine}, nil
+	return &finding{result: w.answer(q, s.At, got.Detections), sampledAt: s.At, engine: engine}, nil
 }
 
 // fresh returns the next sample. One that has waited long for the engine is skipped when another one
@@ -189,19 +189,20 @@ func (w *watcher) take(v view, s decode.Sample, got Response) {
 		}
 	}
 	f := evidence.Frame{At: w.clock.at(s.At).Seconds(), Detections: got.Detections, Shades: got.Shades}
-	w.window.add(f)
+	w.window.add(f, s.At)
 	if w.question.Load().narrative {
 		w.teller.take(f)
 	}
 }
 
-// answer decides the question over the window. detections are those of the newest sample.
-func (w *watcher) answer(q *question, detections []evidence.Detection) stream.Result {
+// answer decides the question over the window. detections are those of the newest sample, whose picture arrived at a
+// time.
+func (w *watcher) answer(q *question, arrived time.Time, detections []evidence.Detection) stream.Result {
 	if w.asked != q {
 		w.asked, w.opinion = q, opinion{}
 	}
 	ev := w.window.evidence(lengthS(q.query))
-	shown := w.opinion.next(verdictOf(answer.Decide(q.query, ev, w.rules)), ev.DurationS)
+	shown := w.opinion.next(verdictOf(answer.Decide(q.query, ev, w.rules)), arrived)
 	r := stream.Result{
 		AtS: digits(ev.DurationS), Answer: shown.answer, Confidence: shown.confidence, DetectedCount: shown.count,
 		Detections: shownDetections(q.query, w.window.view.terms, detections, w.rules),

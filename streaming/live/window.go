@@ -3,6 +3,7 @@ package live
 import (
 	"math"
 	"slices"
+	"time"
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
@@ -17,11 +18,13 @@ const (
 	// longS is the length for actions, in seconds. A fall takes 1.5 s, and the second after it shows that
 	// the body stays down.
 	longS = 4
-	// keepS is the time for which a window keeps a sample, in seconds. A slow engine has too few samples
-	// in it, so the latest keepSamples stay in any case. maxWindow bounds the samples.
-	keepS       = 2 * longS
-	keepSamples = 16
-	maxWindow   = 256
+	// slackS lengthens both: samples that are half a second apart on average are so only about.
+	slackS = sampling.BaseStepS / 2
+	// maxWindow bounds the samples.
+	maxWindow = 256
+	// stoodS is the time by which a clock that stood between two samples lags, in seconds. A pause is longer
+	// than MaxGap and counts for at most leastStretch.
+	stoodS = .5
 )
 
 // view is what the engine was asked to find in the samples of a window.
@@ -41,21 +44,36 @@ func (v view) covers(other view) bool {
 type window struct {
 	view    view
 	samples []evidence.Frame // in order; At is the live clock in seconds
+	arrived time.Time        // when the picture of the newest sample arrived
 	aspect  float64
 }
 
-// add adds the newest sample and forgets old ones.
-func (w *window) add(f evidence.Frame) {
-	if n := len(w.samples); n > 0 && f.At <= w.samples[n-1].At {
-		return // two pictures at one time of the clock
+// add adds the newest sample, whose picture arrived at a time. It forgets the samples that are too old for any
+// question, and those from before a pause of the clock: nobody knows what happened since.
+func (w *window) add(f evidence.Frame, arrived time.Time) {
+	if n := len(w.samples); n > 0 {
+		passed := f.At - w.samples[n-1].At
+		switch {
+		case arrived.Sub(w.arrived).Seconds()-passed > stoodS:
+			w.samples = nil
+		case passed <= 0:
+			return // two pictures at one time of the clock
+		}
 	}
+	w.arrived = arrived
 	w.samples = append(w.samples, f)
-	old := 0
-	for old < len(w.samples)-keepSamples && w.samples[old].At < f.At-keepS {
-		old++
-	}
-	old = max(old, len(w.samples)-maxWindow)
-	w.samples = slices.Delete(w.samples, 0, old)
+	w.samples = slices.Delete(w.samples, 0, max(firstAfter(w.samples, f.At-longS-slackS), len(w.samples)-maxWindow))
+}
+
+// firstAfter is the index of the first sample after a time of the clock.
+func firstAfter(samples []evidence.Frame, atS float64) int {
+	i, _ := slices.BinarySearchFunc(samples, atS, func(f evidence.Frame, atS float64) int {
+		if f.At > atS {
+			return 1
+		}
+		return -1
+	})
+	return i
 }
 
 // lengthS is the length of the window for a question, in seconds.
@@ -70,7 +88,8 @@ func lengthS(q query.Query) float64 {
 
 // evidence returns the samples of the last seconds as evidence. The newest sample and those at about
 // every step before it are Frames, the others are Fine. A step is half a second, as for uploads, unless the
-// engine is slower.
+// engine is slower. The window of a slow engine has fewer samples, at least the newest one. A longer window would
+// show what is gone.
 func (w *window) evidence(seconds float64) evidence.Evidence {
 	ev := evidence.Evidence{
 		Terms: w.view.terms, Known: w.view.known, Colors: w.view.colors, Aspect: w.aspect, IntervalS: sampling.BaseStepS,
@@ -79,24 +98,21 @@ func (w *window) evidence(seconds float64) evidence.Evidence {
 		return ev
 	}
 	now := w.samples[len(w.samples)-1].At
+	samples := w.samples[firstAfter(w.samples, now-seconds-slackS):]
 	ev.DurationS = now
-	ev.IntervalS = max(sampling.BaseStepS, medianGap(w.samples))
-	// The window of a slow engine is longer, so that it has as many samples.
-	from := now - seconds*ev.IntervalS/sampling.BaseStepS - ev.IntervalS/2
-	grid := make([]bool, len(w.samples))
-	last := len(w.samples)
-	for at := now; at > from && last > 0; at -= ev.IntervalS {
-		i := nearest(w.samples[:last], at)
-		if math.Abs(w.samples[i].At-at) <= ev.IntervalS/2 {
+	ev.IntervalS = max(sampling.BaseStepS, medianGap(samples))
+	grid := make([]bool, len(samples))
+	last := len(samples)
+	for at := now; at >= samples[0].At-ev.IntervalS/2 && last > 0; at -= ev.IntervalS {
+		i := nearest(samples[:last], at)
+		if math.Abs(samples[i].At-at) <= ev.IntervalS/2 {
 			grid[i], last = true, i
 		}
 	}
-	for i, f := range w.samples {
-		switch {
-		case f.At <= from:
-		case grid[i]:
+	for i, f := range samples {
+		if grid[i] {
 			ev.Frames = append(ev.Frames, f)
-		default:
+		} else {
 			ev.Fine = append(ev.Fine, f)
 		}
 	}
@@ -127,21 +143,21 @@ func medianGap(samples []evidence.Frame) float64 {
 	return gaps[len(gaps)/2]
 }
 
-// The time for which results must agree before they replace the shown answer, in seconds. One wrong sample
-// changes the answer of the window for at most two results.
+// The time for which the shown answer stays although the window has another one.
 const (
-	settleS = .3
-	// doubtS is the time until the absence of an answer is shown.
-	doubtS = 1
+	// settle outlasts one wrong sample, and two of five a second. Samples of a slow engine are farther apart than
+	// settle, so that each of them counts at once.
+	settle = 550 * time.Millisecond
+	// settleDoubt is the same when the window has no answer.
+	settleDoubt = 2 * settle
 )
 
-// opinion is the answer that the client sees. It has hysteresis: an answer replaces another one when it
-// has lasted. It is for one goroutine. The zero value has no answer yet.
+// opinion is the answer that the client sees. It has hysteresis: an answer replaces another one that no result
+// has confirmed for a while. It is for one goroutine. The zero value has no answer yet.
 type opinion struct {
 	shown verdict
-	// rival is the answer of the last results, if it differs from the shown one. It came first at since.
-	rival verdict
-	since float64
+	// confirmed is when the latest picture arrived whose window had the shown answer.
+	confirmed time.Time
 }
 
 // verdict is an answer with its confidence.
@@ -163,21 +179,16 @@ func (v verdict) same(o verdict) bool {
 	return v.count == nil || *v.count == *o.count
 }
 
-// next takes the verdict about the window at a time and returns the one to show.
-func (o *opinion) next(v verdict, atS float64) verdict {
-	switch {
-	case o.shown.answer == "" || o.shown.answer == answer.Indeterminate || v.same(o.shown):
-		o.shown, o.rival = v, verdict{}
-		return o.shown
-	case !v.same(o.rival):
-		o.rival, o.since = v, atS
-	}
-	needs := settleS
+// next takes the verdict about the window when a picture arrived, and returns the one to show. Times are those of
+// arrival: the live clock stands in a pause.
+func (o *opinion) next(v verdict, arrived time.Time) verdict {
+	stays := settle
 	if v.answer == answer.Indeterminate {
-		needs = doubtS
+		stays = settleDoubt
 	}
-	if atS-o.since >= needs {
-		o.shown, o.rival = v, verdict{}
+	none := o.shown.answer == "" || o.shown.answer == answer.Indeterminate
+	if none || v.same(o.shown) || arrived.Sub(o.confirmed) >= stays {
+		o.shown, o.confirmed = v, arrived
 	}
 	return o.shown
 }
