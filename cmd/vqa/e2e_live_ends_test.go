@@ -52,16 +52,17 @@ func TestLivePageSaysWhyItEnded(t *testing.T) {
 	titles := map[any]bool{}
 	for i, tt := range []struct {
 		reason, hint, title, advice string
-		billed                      int
+		billed, results             int
 	}{
-		{"completed", "", "The stream has ended.", "Start another one at any time.", 12},
-		{"canceled", "", "The stream ended before it was live.", "Start another one at any time.", 0},
-		{"insufficient_credits", "", "The credits of the account are used up.", "Add credits to the account", 60},
-		{"error", "", "The service failed.", "Seconds without video are not billed.", 3},
-		{"timeout", "", "The stream has reached the longest session that the service allows.", "Start another stream to continue.", 3600},
-		{"ice_failed", "A firewall drops UDP in one direction.", "Your browser and the service found no network path to each other.", "Try another network", 0},
-		{"media_timeout", "The connection works, but no video arrived.", "The connection works, but no picture or no answer arrived in time.", "Check that the picture on this page moves", 1},
-		{"a_reason_of_tomorrow", "", "The stream has ended (a_reason_of_tomorrow).", "Billed", 5},
+		{"completed", "", "The stream has ended.", "Start another one at any time. Billed", 12, 60},
+		{"completed", "", "The stream has ended.", "Start another one at any time. The model gave no answer in this time. Billed", 9, 0},
+		{"canceled", "", "The stream ended before it was live.", "Start another one at any time. Nothing", 0, 0},
+		{"insufficient_credits", "", "The credits of the account are used up.", "Add credits to the account", 60, 1},
+		{"error", "", "The service failed.", "Seconds without video are not billed.", 3, 1},
+		{"timeout", "", "The stream has reached the longest session that the service allows.", "Start another stream to continue.", 3600, 1},
+		{"ice_failed", "A firewall drops UDP in one direction.", "Your browser and the service found no network path to each other.", "Try another network", 0, 0},
+		{"media_timeout", "The connection works, but no video arrived.", "The connection works, but no picture or no answer arrived in time.", "Check that the picture on this page moves", 0, 0},
+		{"a_reason_of_tomorrow", "", "The stream has ended (a_reason_of_tomorrow).", "Billed", 5, 1},
 	} {
 		if i == 0 {
 			b.enter() // in the field of the question
@@ -82,7 +83,7 @@ func TestLivePageSaysWhyItEnded(t *testing.T) {
 		hint, err := json.Marshal(tt.hint)
 		require.NoError(t, err)
 		b.eval(fmt.Sprintf(`Object.assign(window.stream, { status: "ended", end_reason: %q, usage: { billed_seconds: %d, credit_balance_after: 40 },
-			failure_diagnostic: %s === "" ? null : { hint: %s } })`, tt.reason, tt.billed, hint, hint))
+			results_summary: { result_frames: %d }, failure_diagnostic: %s === "" ? null : { hint: %s } })`, tt.reason, tt.billed, tt.results, hint, hint))
 		b.say(t, map[string]any{"type": "end", "reason": tt.reason})
 		b.await(`document.body.dataset.phase === "ended"`)
 		require.Equal(t, tt.title, b.text("outcome-title"))

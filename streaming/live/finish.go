@@ -15,8 +15,11 @@ const (
 	recorderTimeout = 10 * time.Second
 )
 
-// undecoded is the hint for pictures of which ffmpeg made no sample.
-const undecoded = "Pictures arrived, but none could be decoded. Send at most 4096x4096 pixels, and check the encoder."
+// The hints for pictures that arrived without a result.
+const (
+	undecoded  = "Pictures arrived, but none could be decoded. Send at most 4096x4096 pixels, and check the encoder."
+	unanswered = "Pictures arrived, but the model did not answer in time. Try again later. The operator can check the model with vqa doctor."
+)
 
 // finish ends the session: it stops the media, records the end, tells the client, and frees everything.
 func (a *actor) finish(e ending) {
@@ -48,17 +51,20 @@ func (a *actor) finish(e ending) {
 	}, e)
 }
 
-// diagnose returns why the client did not connect, or nil when the end has another reason.
+// diagnose returns why the client did not connect or got no result, or nil when the end has another reason.
 func (a *actor) diagnose(reason stream.EndReason) *stream.Diagnostic {
 	if reason != stream.ICEFailed && reason != stream.MediaTimeout {
 		return nil
 	}
 	d := a.Diagnostics()
-	if d.Hint == "" && a.samples != nil && d.Media.Pictures > 0 && a.samples.Counts().Samples == 0 {
-		d.Hint = undecoded
+	if d.Hint == "" && d.Media.Pictures > 0 && a.samples != nil {
+		d.Hint = unanswered
+		if a.samples.Counts().Samples == 0 {
+			d.Hint = undecoded
+		}
 	}
 	if d.Hint == "" {
-		return nil // pictures arrived
+		return nil
 	}
 	return &stream.Diagnostic{LocalCandidates: d.Local, Hint: d.Hint}
 }

@@ -82,6 +82,19 @@ func TestReasons(t *testing.T) {
 			w.connect()
 			w.show("dog", 20*time.Second)
 		}, reason: stream.MediaTimeout, clock: 15000, diagnosed: true},
+		"no result for whole pictures": {create: creation(), balance: 100, play: func(w *world) {
+			w.wire.whole = true
+			w.model.took = time.Minute
+			w.connect()
+			w.show("dog", 20*time.Second)
+			require.Contains(w, w.log.state.Diagnostic.Hint, "the model did not answer in time")
+		}, reason: stream.MediaTimeout, clock: 15000, diagnosed: true},
+		"ended before the first result": {create: creation(), balance: 100, play: func(w *world) {
+			w.model.took = time.Minute
+			w.connect()
+			w.show("dog", 9950*time.Millisecond)
+			w.end()
+		}, reason: stream.Completed, clock: 9900, billed: 10},
 		"credits": {create: creation(), balance: 7, play: func(w *world) {
 			w.connect()
 			w.show("dog", 9*time.Second)

@@ -8,6 +8,7 @@ export interface Stream {
   end_reason: EndReason | null;
   signaling: { url: string } | null;
   duration_s: number | null;
+  results_summary: { result_frames: number } | null;
   usage: { billed_seconds: number; credit_balance_after: number | null } | null;
   failure_diagnostic: { hint: string } | null;
 }

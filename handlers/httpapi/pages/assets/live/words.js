@@ -26,6 +26,8 @@ export function endAdvice(reason, stream) {
     const parts = [stream?.failure_diagnostic?.hint ?? "", ends[reason]?.[1] ?? ""];
     if (stream?.usage) {
         const { billed_seconds: billed, credit_balance_after: left } = stream.usage;
+        if (billed > 0 && stream.results_summary?.result_frames === 0)
+            parts.push("The model gave no answer in this time.");
         parts.push(billed === 0 ? "Nothing was billed." : `Billed: ${count(billed, "second")}.`);
         if (left !== null)
             parts.push(`Credits left: ${count(left, "second")}.`);
@@ -56,8 +58,11 @@ export function connectionWords(connection) {
         return `${wayNames[way]}: ${result}.`;
     });
     const works = ways.some((way) => connection[way]?.connected);
-    const hint = connection.udp?.hint ?? ends.ice_failed[1];
-    return `${each.join(" ")} ${works ? "Your video can reach the service." : `Your video cannot reach the service. ${hint}`}`;
+    if (works)
+        return `${each.join(" ")} Your video can reach the service.`;
+    const hint = connection.udp?.hint;
+    // The hint is for the operator, who can change the network of the service.
+    return `${each.join(" ")} Your video cannot reach the service. ${ends.ice_failed[1]}${hint ? ` The service says: ${hint}` : ""}`;
 }
 export function answerWords(result) {
     if (result.answer === "indeterminate")
