@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 	"vqa/cmd/vqa/internal/camera"
 	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/answer"
+	"vqa/domain/query"
 	"vqa/domain/stream"
 	"vqa/streaming/message"
 )
@@ -35,8 +38,8 @@ func streamCommand() *cobra.Command {
 		Use:   "stream FILE|rtsp://… PROMPT",
 		Short: "Send a camera or a file as live video and print answers as they change",
 		Long: `Creates a live stream, sends a video file (MP4 or QuickTime) at its own speed or a network camera (RTSP
-over TCP) to it over WebRTC, and prints a line whenever the answer changes. The stream ends with the file,
-or with Ctrl-C. Seconds with video are billed.
+over TCP) to it over WebRTC, and prints a line whenever the answer changes. A question that no model can answer gets one line with the
+reason. The stream ends with the file, or with Ctrl-C. Seconds with video are billed.
 
 The server and the key are found as for vqa ask. The user name and the password of a camera are part of its
 URL; other users of this machine can read them in the list of processes.
@@ -97,7 +100,7 @@ func runStream(ctx context.Context, c config, o streamOptions, source, prompt st
 	if st.Signaling == nil {
 		return fmt.Errorf("the server gave no signaling URL for %s", terminal.Printable(st.ID))
 	}
-	p := streamPrinter{options: o, stdout: terminal.NewScreen(stdout), stderr: stderr, count: st.Query.PromptIntent == "count"}
+	p := streamPrinter{options: o, stdout: terminal.NewScreen(stdout), stderr: stderr, query: st.Query}
 	_, failed := camera.Run(ctx, camera.Options{
 		URL: st.Signaling.URL, Token: func(ctx context.Context) (string, error) { return s.SignalToken(ctx, st.ID) },
 		FFmpeg: runner, Source: source, Loop: o.loop, Received: p.print,
@@ -121,8 +124,9 @@ type streamPrinter struct {
 	options streamOptions
 	stdout  terminal.Screen
 	stderr  io.Writer
-	count   bool   // the question asks for a number
+	query   query.Query
 	last    string // the answer of the last line
+	refused bool   // the reason why the question cannot be answered was printed
 	results int
 	broken  error // of a line of JSON
 }
@@ -140,6 +144,8 @@ func (p *streamPrinter) print(r camera.Received) {
 		fmt.Fprintf(p.stderr, "queued, position %d\n", m.Position)
 	case message.Live:
 		fmt.Fprintln(p.stderr, "live; end the stream with Ctrl-C")
+	case message.PromptUpdated:
+		p.query, p.last, p.refused = m.Query, "", false
 	case message.Result:
 		p.result(m)
 	case message.Warning:
@@ -165,16 +171,36 @@ func (p *streamPrinter) line(raw json.RawMessage) {
 // result prints an answer that differs from the one before, and each new sentence.
 func (p *streamPrinter) result(m message.Result) {
 	r := client.Analysis{Result: &client.Result{Answer: string(m.Answer), Confidence: m.Confidence, DetectedCount: m.DetectedCount}}
-	if p.count {
-		r.Query.PromptIntent = "count"
-	}
+	r.Query.PromptIntent = string(p.query.PromptIntent)
 	if word := answerWord(p.stdout, r); word != p.last {
 		p.last = word
 		fmt.Fprintf(p.stdout, "  %8s  %s  %s\n", terminal.ClockTime(m.AtS), word, p.stdout.Paint(terminal.Dim, fmt.Sprintf("%s (%.2f)", confidenceWord(m.Confidence), m.Confidence)))
 	}
+	if m.Answer == answer.Indeterminate && !p.refused && !query.Assessable(p.query) {
+		p.refused = true
+		for _, line := range wrapped(terminal.Printable(refusalOf(p.query)), p.stdout.Columns-len(refusalMargin)) {
+			fmt.Fprintf(p.stdout, "%s%s\n", refusalMargin, line)
+		}
+	}
 	if n := m.NarrativeUpdate; n != nil {
 		fmt.Fprintf(p.stdout, "  %8s  %s\n", terminal.ClockTime(n.AtS), terminal.Printable(n.Text))
 	}
+}
+
+// refusalMargin puts a refusal below the word of the answer.
+const refusalMargin = "            "
+
+// refusalOf says why a question cannot be answered about any video, and which of its parts are the cause.
+func refusalOf(q query.Query) string {
+	why := answer.Refused(q).UnsupportedAction.Reason
+	var parts []string
+	for _, u := range q.UnassessableComponents {
+		parts = append(parts, strconv.Quote(u.Text))
+	}
+	if len(parts) == 0 {
+		return why
+	}
+	return "Not assessed: " + strings.Join(parts, ", ") + ". " + why
 }
 
 // end prints the ended stream.

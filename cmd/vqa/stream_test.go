@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/answer"
+	"vqa/domain/query"
 	"vqa/domain/stream"
 	"vqa/handlers/intake/fixture"
 	"vqa/streaming/message"
@@ -57,7 +59,7 @@ func TestStreamPrintsAnswersWhenTheyChange(t *testing.T) {
 	require.Equal(t, "queued, position 2\nlive; end the stream with Ctrl-C\nthe stream ends in 60 s\nengine_unavailable: No\\u000aresults.\n", stderr.String())
 
 	stdout.Reset()
-	p = streamPrinter{stdout: terminal.NewScreen(&stdout), stderr: &stderr, count: true}
+	p = streamPrinter{stdout: terminal.NewScreen(&stdout), stderr: &stderr, query: query.Compile("How many dogs are there?")}
 	for _, m := range received(t, result(0, answer.Yes, count(2)), result(1, answer.Yes, count(2)), result(2, answer.Yes, count(1200))) {
 		p.print(m)
 	}
@@ -86,6 +88,45 @@ func TestStreamPrintsAnswersWhenTheyChange(t *testing.T) {
 		require.Contains(t, stderr.String(), "The model gave no answer")
 		reason = "canceled"
 		require.NoError(t, p.end(ended), "it was never live")
+	}
+}
+
+// TestStreamSaysWhyAQuestionHasNoAnswer: the reason comes once, and only for a question that no model can answer.
+func TestStreamSaysWhyAQuestionHasNoAnswer(t *testing.T) {
+	t.Parallel()
+	unsure := message.Result{Answer: answer.Indeterminate}
+	barking := `
+            Not assessed: "barking". Sound is not assessed, only the picture.
+            Ask in English about visible objects, for example "Is there a dog?"
+            or "How many cars are there?".
+`
+	const line, yes = "    0:00.0  INDETERMINATE  unreliable (0.00)", "    0:00.0  YES  reliable (0.90)\n"
+	for name, tt := range map[string]struct {
+		prompt   string
+		messages []message.Server
+		want     string
+	}{
+		"one part": {"Is the dog barking?", []message.Server{unsure, unsure}, line + barking},
+		"an unknown action": {"Is a person knitting?", []message.Server{unsure, unsure}, line + `
+            The action "knitting" is not assessed.`},
+		"other parts have an answer": {"Is there a beautiful car?", []message.Server{unsure}, line + "\n"},
+		"the model is not sure":      {"Is there a dog?", []message.Server{unsure}, line + "\n"},
+		"another question": {"Is the dog barking?", []message.Server{
+			unsure, message.PromptUpdated{Query: query.Compile("Is there a dog?")}, message.Result{Answer: answer.Yes, Confidence: .9}, unsure,
+			message.PromptUpdated{Query: query.Compile("Is the dog barking?")}, unsure,
+		}, line + barking + yes + line + "\n" + line + barking},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var stdout, stderr bytes.Buffer
+			p := streamPrinter{stdout: terminal.NewScreen(&stdout), stderr: &stderr, query: query.Compile(tt.prompt)}
+			for _, m := range received(t, tt.messages...) {
+				p.print(m)
+			}
+			require.True(t, strings.HasPrefix(stdout.String(), tt.want), stdout.String())
+			require.Equal(t, strings.Count(tt.want, "not assessed"), strings.Count(stdout.String(), "not assessed"), stdout.String())
+			require.Empty(t, stderr.String())
+		})
 	}
 }
 

@@ -10,18 +10,18 @@ import (
 	"strconv"
 
 	"github.com/tmaxmax/go-sse"
+
+	"vqa/domain/query"
 )
 
 // Stream has the fields of a live stream that the command line uses.
 type Stream struct {
-	ID        string  `json:"id"`
-	Livemode  bool    `json:"livemode"`
-	Status    string  `json:"status"`
-	EndReason *string `json:"end_reason"`
-	Model     string  `json:"model"`
-	Query     struct {
-		PromptIntent string `json:"prompt_intent"`
-	} `json:"query"`
+	ID        string      `json:"id"`
+	Livemode  bool        `json:"livemode"`
+	Status    string      `json:"status"`
+	EndReason *string     `json:"end_reason"`
+	Model     string      `json:"model"`
+	Query     query.Query `json:"query"`
 	Signaling *struct {
 		URL string `json:"url"`
 	} `json:"signaling"`
