@@ -33,8 +33,8 @@ const linkVersion = "vqa-event-1"
 // the bytes). Their contents are the format's version, the stream, the event's version, its stored
 // type, its account, its data and its meta, each exactly as stored. Link ignores e.Chain.
 func Link(before eventstore.Chain, e Encoded) eventstore.Chain {
-	b := make([]byte, 0, len(before)+len(e.Data)+len(e.Meta)+256)
-	return sha256.Sum256(AppendContent(append(b, before[:]...), e))
+	var space [1024]byte // on the stack; a longer event moves to the heap
+	return sha256.Sum256(AppendContent(append(space[:0], before[:]...), e))
 }
 
 // AppendContent appends the canonical bytes of an event, see Link. They do not contain e.Chain.

@@ -204,11 +204,16 @@ func (s *Store) query(ctx context.Context, sql string, args ...any) ([]eventstor
 
 // rows runs a statement that selects columns.
 func (s *Store) rows(ctx context.Context, sql string, args ...any) ([]row, error) {
+	return s.rowsInto(ctx, nil, sql, args...)
+}
+
+// rowsInto appends the rows of a statement that selects columns.
+func (s *Store) rowsInto(ctx context.Context, into []row, sql string, args ...any) ([]row, error) {
 	found, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	rows, err := pgx.CollectRows(found, func(scanned pgx.CollectableRow) (r row, err error) {
+	rows, err := pgx.AppendRows(into, found, func(scanned pgx.CollectableRow) (r row, err error) {
 		var name string
 		if err := scanned.Scan(&r.position, &name, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain, &r.mac); err != nil {
 			return r, err

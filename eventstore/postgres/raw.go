@@ -25,7 +25,8 @@ type Raw struct {
 // Raws returns up to limit stored events of a category with positions greater than after and up to upTo, in
 // order. An empty category means all. upTo must be settled.
 func (s *Store) Raws(ctx context.Context, category string, after, upTo int64, limit int) ([]Raw, error) {
-	rows, err := s.rows(ctx, "select "+columns+` from events
+	space := make([]row, 0, max(0, min(int64(limit), upTo-after)))
+	rows, err := s.rowsInto(ctx, space, "select "+columns+` from events
 		where position > $1 and position <= $2 and ($3 = '' or starts_with(stream, $3 || '/'))
 		order by position limit $4`, after, upTo, category, limit)
 	if err != nil {

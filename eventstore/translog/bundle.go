@@ -32,7 +32,7 @@ func Bundles(size int64, last, records [][]byte) ([]Tile, error) {
 	var out []Tile
 	for index := size - int64(len(last)); index < end; index += TileWidth {
 		width := min(TileWidth, len(rest))
-		var data []byte
+		data := make([]byte, 0, sizeOf(rest[:width]))
 		for _, r := range rest[:width] {
 			if len(r) > maxRecord {
 				return nil, fmt.Errorf("translog: a record has %d bytes, more than %d", len(r), maxRecord)
@@ -42,6 +42,14 @@ func Bundles(size int64, last, records [][]byte) ([]Tile, error) {
 		out, rest = append(out, Tile{BundlePath(index, end), data}), rest[width:]
 	}
 	return out, nil
+}
+
+// sizeOf returns the number of bytes of a bundle.
+func sizeOf(records [][]byte) (n int) {
+	for _, r := range records {
+		n += 2 + len(r)
+	}
+	return n
 }
 
 // ParseBundle returns the records of a bundle. Error: the data is cut.

@@ -46,9 +46,18 @@ type Leaf struct {
 // Record returns the bytes of the leaf: netstrings (the length in bytes, a colon, the bytes) of the
 // format, the position, the time, the stream, the version, and the chain in hexadecimal.
 func (l Leaf) Record() []byte {
-	return netstrings(leafFormat, number(l.Position), l.RecordedAt.UTC().Format(TimeFormat), l.Stream, number(l.Version),
-		hex.EncodeToString(l.Chain[:]))
+	var position, at, version, chain [2 * ChainSize]byte // on the stack: the sealer makes many records
+	out := make([]byte, 0, mostLeaf+len(l.Stream))
+	out = netstring(out, leafFormat)
+	out = netstring(out, strconv.AppendInt(position[:0], l.Position, 10))
+	out = netstring(out, l.RecordedAt.UTC().AppendFormat(at[:0], TimeFormat))
+	out = netstring(out, l.Stream)
+	out = netstring(out, strconv.AppendInt(version[:0], l.Version, 10))
+	return netstring(out, hex.AppendEncode(chain[:0], l.Chain[:]))
 }
+
+// mostLeaf is the greatest number of bytes of a leaf without its stream.
+const mostLeaf = 192
 
 // Hash returns the leaf hash of RFC 6962.
 func (l Leaf) Hash() Hash { return HashRecord(l.Record()) }
@@ -164,9 +173,14 @@ func netstrings(fields ...string) []byte {
 	}
 	out := make([]byte, 0, size)
 	for _, f := range fields {
-		out = append(append(strconv.AppendInt(out, int64(len(f)), 10), ':'), f...)
+		out = netstring(out, f)
 	}
 	return out
+}
+
+// netstring appends the netstring of a field.
+func netstring[T string | []byte](to []byte, field T) []byte {
+	return append(append(strconv.AppendInt(to, int64(len(field)), 10), ':'), field...)
 }
 
 // fieldsOf splits a record into its netstrings and returns those after the format.

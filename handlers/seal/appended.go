@@ -40,7 +40,7 @@ func (s *Sealer) meet(r postgres.Raw) error {
 	if !mine {
 		return nil
 	}
-	if !leafOf(r).Equal(leafAt(p)) {
+	if r.Version != p.Version || r.Chain != p.Chain || !r.RecordedAt.Equal(p.RecordedAt) { // the chain covers the stream
 		return notAppended(p)
 	}
 	delete(s.own, r.Position)

@@ -6,9 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,60 +145,4 @@ func (w *world) fillMillion() {
 	require.NoError(w, err)
 	_, err = w.owner.Exec(ctx, "vacuum (analyze)")
 	require.NoError(w, err)
-}
-
-// BenchmarkBesideSealing measures purchases of 32 clients on 200 accounts without and with a sealer that runs on its
-// schedule: a look every 5 s, and a pass after 1,000 events. The slices alternate, so that a drift of the machine
-// affects both.
-func BenchmarkBesideSealing(b *testing.B) {
-	const clients, accounts, slice = 32, 200, 12 * time.Second
-	w := newWorld(b)
-	var ids []string
-	for range accounts {
-		ids = append(ids, w.newAccount())
-	}
-	drive := func() float64 {
-		var running sync.WaitGroup
-		var done atomic.Int64
-		began := time.Now()
-		for c := range clients {
-			running.Go(func() {
-				for n := c; time.Since(began) < slice; n += clients {
-					w.buy(ids[n%accounts], 1)
-					done.Add(1)
-				}
-			})
-		}
-		running.Wait()
-		return float64(done.Load()) / time.Since(began).Seconds()
-	}
-	s := w.sealer()
-	var alone, beside []float64
-	drive() // warm up
-	for n := 0; b.Loop(); n++ {
-		for turn := range 2 {
-			if (turn+n)%2 == 0 {
-				alone = append(alone, drive())
-				continue
-			}
-			_, err := s.Pass(b.Context()) // the events of the slice before
-			require.NoError(b, err)
-			ctx, stop := context.WithCancel(b.Context())
-			var sealing sync.WaitGroup
-			sealing.Go(func() { s.Run(ctx) })
-			beside = append(beside, drive())
-			stop()
-			sealing.Wait()
-			require.Nil(b, s.Found())
-		}
-	}
-	b.ReportMetric(median(alone), "alone-commands/s")
-	b.ReportMetric(median(beside), "beside-commands/s")
-	b.ReportMetric(100*(median(beside)/median(alone)-1), "%")
-	b.ReportMetric(0, "ns/op")
-}
-
-func median(of []float64) float64 {
-	slices.Sort(of)
-	return of[len(of)/2]
 }

@@ -36,7 +36,6 @@ func (s *Sealer) once(ctx context.Context) (sealed bool, err error) {
 	if err := s.checkTables(ctx); err != nil {
 		return false, err
 	}
-	s.remember(h)
 	if h, err = s.cosign(ctx, h); err != nil {
 		return false, err
 	}
@@ -77,6 +76,7 @@ func (s *Sealer) examine(ctx context.Context, h Head) (st *state, unsettled, err
 	if err != nil {
 		return nil, nil, err
 	}
+	s.remember(h) // now, so that the rows meet almost all of them
 	if err := st.extend(ctx, settled, all); err != nil {
 		return nil, nil, err
 	}
