@@ -27,7 +27,7 @@ type MintedClientToken struct {
 }
 
 // MintClientToken creates a client token. Errors: insufficient_scope when the request has no API
-// key or the key lacks a scope, validation_failed, resource_not_found for a video that is not
+// key or the key lacks a scope, validation_failed, resource_not_found for a video or stream that is not
 // the caller's.
 func (s *Service) MintClientToken(ctx context.Context, caller Caller, c MintClientToken) (MintedClientToken, error) {
 	if caller.KeyID == "" || caller.TokenID != "" {
@@ -45,22 +45,42 @@ func (s *Service) MintClientToken(ctx context.Context, caller Caller, c MintClie
 	if c.VideoID != "" {
 		touched = append(touched, videos.Stream(c.VideoID))
 	}
+	if c.StreamID != "" {
+		touched = append(touched, streams.Stream(c.StreamID))
+	}
 	minted := MintedClientToken{Secret: secret}
 	in := caller.intent(touched...)
 	in.created(mint.TokenID)
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {
 		ss.fresh(clientTokens.Stream(mint.TokenID))
-		minted.ClientToken, err = clientTokens.record(ss, mint.TokenID, mint)
-		if err != nil || c.VideoID == "" {
+		if minted.ClientToken, err = clientTokens.record(ss, mint.TokenID, mint); err != nil {
 			return err
 		}
+		return checkBound(ss, caller, c)
+	})
+	return minted, err
+}
+
+// checkBound checks that the caller has the video or the stream that a token is bound to. The stream may have
+// ended. Error: resource_not_found.
+func checkBound(ss *session, caller Caller, c MintClientToken) error {
+	if c.VideoID != "" {
 		v, err := videos.get(ss, c.VideoID)
 		if err == nil && !owns(caller, v) {
 			err = fault.NotFound("video_id", c.VideoID)
 		}
-		return err
-	})
-	return minted, err
+		if err != nil {
+			return err
+		}
+	}
+	if c.StreamID == "" {
+		return nil
+	}
+	st, err := streams.get(ss, c.StreamID)
+	if err == nil && (!st.Exists() || st.AccountID != caller.AccountID || st.Livemode != caller.Livemode) {
+		err = fault.NotFound("stream_id", c.StreamID)
+	}
+	return err
 }
 
 // SignIn opens the account of a person at the first sign-in with a session of the issuer. It is

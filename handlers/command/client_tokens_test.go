@@ -9,6 +9,7 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/fault"
+	"vqa/domain/id"
 )
 
 func token(scopes ...string) MintClientToken {
@@ -35,6 +36,16 @@ func TestMintClientToken(t *testing.T) {
 	data, err := json.Marshal(recorded)
 	require.NoError(t, err)
 	require.NotContains(t, string(data), minted.Secret, "the log contains no secret")
+
+	forStream := token("streams:signal")
+	forStream.StreamID = w.stream(caller).ID
+	for range 2 { // while the stream waits for a slot, and after its end
+		minted, err = w.MintClientToken(t.Context(), caller, forStream)
+		require.NoError(t, err)
+		require.Equal(t, forStream.StreamID, minted.StreamID)
+		_, err = w.EndStream(t.Context(), caller, forStream.StreamID)
+		require.NoError(t, err)
+	}
 }
 
 func TestMintClientTokenRefused(t *testing.T) {
@@ -50,6 +61,12 @@ func TestMintClientTokenRefused(t *testing.T) {
 	limited.Scopes, person.KeyID, ofToken.TokenID, test.Livemode = []string{"videos:read"}, "", "ct_1", false
 	ofLive := token("analyses:read")
 	ofLive.VideoID = w.readyVideo(caller)
+	forStream := func(streamID string) MintClientToken {
+		order := token("streams:signal")
+		order.StreamID = streamID
+		return order
+	}
+	own, foreign := w.stream(caller).ID, w.stream(stranger).ID
 
 	tests := map[string]struct {
 		caller Caller
@@ -59,6 +76,9 @@ func TestMintClientTokenRefused(t *testing.T) {
 		"another's video":                 {caller, ofStranger, fault.ResourceNotFound},
 		"a removed video":                 {caller, removed, fault.ResourceNotFound},
 		"a live video by test mode":       {test, ofLive, fault.ResourceNotFound},
+		"another's stream":                {caller, forStream(foreign), fault.ResourceNotFound},
+		"an unknown stream":               {caller, forStream(w.IDs.New(id.Stream)), fault.ResourceNotFound},
+		"a live stream by test mode":      {test, forStream(own), fault.ResourceNotFound},
 		"beyond the key":                  {limited, token("videos:write"), fault.InsufficientScope},
 		"by a person":                     {person, token("analyses:read"), fault.InsufficientScope},
 		"by a client token":               {ofToken, token("analyses:read"), fault.InsufficientScope},
@@ -69,6 +89,9 @@ func TestMintClientTokenRefused(t *testing.T) {
 			w.requireUnchanged(func() {
 				_, err := w.MintClientToken(t.Context(), tt.caller, tt.order)
 				requireFault(t, err, tt.want)
+				if tt.want == fault.ResourceNotFound {
+					require.Equal(t, map[bool]string{true: "video_id", false: "stream_id"}[tt.order.VideoID != ""], fault.Of(err).Param)
+				}
 			})
 		})
 	}

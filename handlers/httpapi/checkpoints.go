@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 
 	"vqa/domain/fault"
 	"vqa/handlers/httpapi/api"
@@ -11,6 +12,9 @@ import (
 
 // checkpointHeader is the header with the newest checkpoint in base64, so that customers keep it.
 const checkpointHeader = "VQA-Ledger-Checkpoint"
+
+// checkpointPath is the only address of a checkpoint: the numbers are decimal, without a sign and leading zeros.
+const checkpointPath = "/.well-known/vqa-ledger/%d/checkpoints/%d"
 
 // Checkpoints reads the signed checkpoints of the transparency log.
 type Checkpoints interface {
@@ -31,7 +35,11 @@ func (s *server) GetLedgerCheckpoint(context.Context, api.GetLedgerCheckpointReq
 
 // GetLedgerCheckpointOfSize answers GET /.well-known/vqa-ledger/{log}/checkpoints/{size}.
 func (s *server) GetLedgerCheckpointOfSize(ctx context.Context, r api.GetLedgerCheckpointOfSizeRequestObject) (api.GetLedgerCheckpointOfSizeResponseObject, error) {
-	if s.Checkpoints != nil {
+	// The generated server also reads numbers such as +7 and 07.
+	if path := fmt.Sprintf(checkpointPath, r.Log, r.Size); edge.ExchangeOf(ctx).Request.URL.EscapedPath() != path {
+		return nil, fault.New(fault.ResourceNotFound, "No checkpoint has this address. Write both numbers in decimal digits, without a sign and leading zeros.")
+	}
+	if s.Checkpoints != nil && r.Log > 0 && r.Size > 0 {
 		signed, err := s.Checkpoints.ReadCheckpoint(ctx, r.Log, r.Size)
 		if err != nil {
 			return nil, err

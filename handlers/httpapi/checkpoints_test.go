@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/fault"
 	"vqa/handlers/httpapi"
 )
 
@@ -36,7 +37,14 @@ func TestCheckpointsArePublic(t *testing.T) {
 	require.Equal(t, http.StatusOK, got.StatusCode)
 	require.Equal(t, string(kept.signed), string(got.raw))
 	require.Equal(t, string(kept.signed), string(w.do(http.MethodGet, "/.well-known/vqa-ledger/1/checkpoints/7", "").raw))
-	require.Equal(t, http.StatusNotFound, w.do(http.MethodGet, "/.well-known/vqa-ledger/1/checkpoints/8", "").StatusCode)
-	require.Equal(t, http.StatusNotFound, w.do(http.MethodGet, "/.well-known/vqa-ledger/0/checkpoints/7", "").StatusCode)
+	for _, other := range []string{
+		"1/checkpoints/8", "2/checkpoints/7", "0/checkpoints/7", "1/checkpoints/0", "-1/checkpoints/7", "1/checkpoints/-7",
+		"01/checkpoints/7", "1/checkpoints/07", "+1/checkpoints/7", "1/checkpoints/+7", "1/checkpoints/%2B7", "%31/checkpoints/7", "1/checkpoints/%37",
+		"1/checkpoints/7.0", "1/checkpoints/7e0", "1/checkpoints/0x7", "1/checkpoints/seven", "1/checkpoints/9223372036854775808",
+	} {
+		t.Log(other)
+		w.refused(w.do(http.MethodGet, "/.well-known/vqa-ledger/"+other, ""), http.StatusNotFound, fault.ResourceNotFound, "")
+	}
+	require.Equal(t, string(kept.signed), string(w.do(http.MethodGet, "/.well-known/vqa-ledger/1/checkpoints/7?x=1", "").raw))
 	require.Equal(t, base64.StdEncoding.EncodeToString(kept.signed), c.do(http.MethodGet, "/v1/credits", "").Header.Get("VQA-Ledger-Checkpoint"))
 }

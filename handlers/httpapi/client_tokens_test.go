@@ -32,7 +32,7 @@ func (c *client) limited(scopes ...string) *client {
 
 func TestMintClientToken(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := open(t, withSlots(1))
 	c := w.customer(100)
 	video := c.ready()
 	got := c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["analyses:read", "videos:write"], "ttl_s": 60, "video_id": "`+video+`"}`)
@@ -52,7 +52,8 @@ func TestMintClientToken(t *testing.T) {
 	require.Equal(t, true, w.as(secret, http.MethodGet, "/v1/videos/"+video, "").at("livemode"))
 	require.Equal(t, false, w.as(w.tester().token(`{"scopes": ["videos:write"]}`), http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`).at("livemode"))
 
-	foreign := w.customer(0).ready()
+	stranger := w.customer(100)
+	foreign, foreignStream := stranger.ready(), stranger.watching()
 	unknown := strings.Replace(foreign, foreign[len(foreign)-4:], "0000", 1)
 	tests := map[string]struct {
 		by     *client
@@ -72,9 +73,12 @@ func TestMintClientToken(t *testing.T) {
 		"two bindings":         {c, `{"scopes": ["analyses:read"], "video_id": "` + video + `", "stream_id": "st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"}`, 400, fault.ValidationFailed, "stream_id"},
 		"a malformed stream":   {c, `{"scopes": ["streams:signal"], "stream_id": "st_1"}`, 400, fault.ValidationFailed, "stream_id"},
 		"an unknown field":     {c, `{"scopes": ["analyses:read"], "ttl": 60}`, 400, fault.ValidationFailed, "ttl"},
-		"another's video":      {c, `{"scopes": ["analyses:read"], "video_id": "` + foreign + `"}`, 404, fault.ResourceNotFound, ""},
-		"an unknown video":     {c, `{"scopes": ["analyses:read"], "video_id": "` + unknown + `"}`, 404, fault.ResourceNotFound, ""},
-		"no video at all":      {c, `{"scopes": ["analyses:read"], "video_id": "nothing"}`, 404, fault.ResourceNotFound, ""},
+		"another's video":      {c, `{"scopes": ["analyses:read"], "video_id": "` + foreign + `"}`, 404, fault.ResourceNotFound, "video_id"},
+		"an unknown video":     {c, `{"scopes": ["analyses:read"], "video_id": "` + unknown + `"}`, 404, fault.ResourceNotFound, "video_id"},
+		"no video at all":      {c, `{"scopes": ["analyses:read"], "video_id": "nothing"}`, 404, fault.ResourceNotFound, "video_id"},
+		"another's stream":     {c, `{"scopes": ["streams:signal"], "stream_id": "` + foreignStream + `"}`, 404, fault.ResourceNotFound, "stream_id"},
+		"an unknown stream":    {c, `{"scopes": ["streams:signal"], "stream_id": "st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"}`, 404, fault.ResourceNotFound, "stream_id"},
+		"a stream as a video":  {stranger, `{"scopes": ["analyses:read"], "video_id": "` + foreignStream + `"}`, 404, fault.ResourceNotFound, "video_id"},
 		"beyond the key":       {c.limited("videos:write"), `{"scopes": ["analyses:read"]}`, 403, fault.InsufficientScope, "scopes"},
 		"beyond a reading key": {c.limited("videos:read"), `{"scopes": ["videos:write"]}`, 403, fault.InsufficientScope, "scopes"},
 	}
@@ -88,7 +92,19 @@ func TestMintClientToken(t *testing.T) {
 
 	removed := c.ready()
 	require.Equal(t, http.StatusOK, c.do(http.MethodDelete, "/v1/videos/"+removed, "").StatusCode)
-	w.refused(c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["analyses:read"], "video_id": "`+removed+`"}`), 404, fault.ResourceNotFound, "")
+	w.refused(c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["analyses:read"], "video_id": "`+removed+`"}`), 404, fault.ResourceNotFound, "video_id")
+	own := c.watching()
+	require.NotEmpty(t, c.token(`{"scopes": ["streams:signal"], "stream_id": "`+own+`"}`))
+	require.Equal(t, http.StatusOK, c.do(http.MethodPost, "/v1/streams/"+own+"/end", "").StatusCode)
+	require.NotEmpty(t, c.token(`{"scopes": ["streams:signal"], "stream_id": "`+own+`"}`), "an ended stream exists")
+}
+
+// watching creates a stream and returns its id.
+func (c *client) watching() string {
+	c.w.t.Helper()
+	got := c.do(http.MethodPost, "/v1/streams", watch)
+	require.Equal(c.w.t, http.StatusCreated, got.StatusCode, string(got.raw))
+	return got.at("id").(string)
 }
 
 // TestClientTokenEnds: a token ends by time, with its key, and while its account is restricted.
@@ -127,13 +143,13 @@ func TestClientTokenEnds(t *testing.T) {
 // resources.
 func TestBoundClientToken(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := open(t, withSlots(1))
 	c := w.customer(1000)
 	bound, other := c.ready(), c.ready()
 	own, foreign := c.ask(bound, "Is there a ball?"), c.ask(other, "Is there a ball?")
 	const scopes = `"scopes": ["videos:write", "analyses:write"]`
 	token := c.token(`{` + scopes + `, "video_id": "` + bound + `"}`)
-	streaming := c.token(`{` + scopes + `, "stream_id": "st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"}`)
+	streaming := c.token(`{` + scopes + `, "stream_id": "` + c.watching() + `"}`)
 	absent := func(id string) string { return id[:len(id)-6] + "000000" }
 	question := func(video string) string { return `{"video_id": "` + video + `", "prompt": "Is there a ball?"}` }
 	batch := func(video string) string {

@@ -278,14 +278,11 @@ func TestStreamClientsAreAuthorized(t *testing.T) {
 	t.Parallel()
 	w := open(t, withSlots(1))
 	c, other := w.customer(100), w.customer(100)
-	id := c.do(http.MethodPost, "/v1/streams", watch).at("id").(string)
+	ended := c.watching()
+	require.Equal(t, http.StatusOK, c.do(http.MethodPost, "/v1/streams/"+ended+"/end", "").StatusCode)
+	id := c.watching()
 	path := "/v1/streams/" + id
-	token := func(c *client, body string) string {
-		minted := c.do(http.MethodPost, "/v1/client_tokens", body)
-		require.Equal(t, http.StatusCreated, minted.StatusCode, string(minted.raw))
-		return minted.at("token").(string)
-	}
-	signal := token(c, `{"scopes": ["streams:signal"], "stream_id": "`+id+`"}`)
+	signal := c.token(`{"scopes": ["streams:signal"], "stream_id": "` + id + `"}`)
 	get := func(query string, header ...string) response {
 		return w.do(http.MethodGet, path+"/signal"+query, "", header...)
 	}
@@ -298,9 +295,9 @@ func TestStreamClientsAreAuthorized(t *testing.T) {
 	w.refused(get("?token="+signal+"&token="+signal), 401, fault.InvalidAPIKey, "token")
 	w.refused(get("?token="+c.key.Secret), 401, fault.InvalidAPIKey, "token")
 	w.refused(get("", "Authorization", "Bearer "+c.key.Secret), 401, fault.InvalidAPIKey, "token")
-	w.refused(get("?token="+token(c, `{"scopes": ["streams:create"]}`)), 403, fault.InsufficientScope, "")
-	w.refused(get("?token="+token(other, `{"scopes": ["streams:signal"]}`)), 404, fault.ResourceNotFound, "id")
-	w.refused(get("?token="+token(c, `{"scopes": ["streams:signal"], "stream_id": "st_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1E"}`)), 403, fault.InsufficientScope, "")
+	w.refused(get("?token="+c.token(`{"scopes": ["streams:create"]}`)), 403, fault.InsufficientScope, "")
+	w.refused(get("?token="+other.token(`{"scopes": ["streams:signal"]}`)), 404, fault.ResourceNotFound, "id")
+	w.refused(get("?token="+c.token(`{"scopes": ["streams:signal"], "stream_id": "`+ended+`"}`)), 403, fault.InsufficientScope, "")
 	require.False(t, bytes.Contains([]byte(w.logged.String()), []byte(signal)), "no token is logged")
 
 	sdp := []string{"Content-Type", "application/sdp", "Authorization", "Bearer " + signal}

@@ -95,7 +95,7 @@ func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
 // TestIdsInBodiesAndParametersRevealNothing checks the same for ids in bodies and parameters.
 func TestIdsInBodiesAndParametersRevealNothing(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := open(t, withSlots(1))
 	owner, stranger := w.customer(100), w.customer(100)
 	videoID := owner.ready()
 	analysisID := owner.ask(videoID, "Is there a dog?")
@@ -108,6 +108,7 @@ func TestIdsInBodiesAndParametersRevealNothing(t *testing.T) {
 		{http.MethodPost, "/v1/analyses", `{"video_id": "%s", "prompt": "Is there a dog?"}`, videoID, absent(id.Video)},
 		{http.MethodPost, "/v1/analyses/batch", `{"video_id": "%s", "prompts": ["Is there a dog?", "Is there a cat?"]}`, videoID, absent(id.Video)},
 		{http.MethodPost, "/v1/client_tokens", `{"video_id": "%s", "scopes": ["analyses:read"]}`, videoID, absent(id.Video)},
+		{http.MethodPost, "/v1/client_tokens", `{"stream_id": "%s", "scopes": ["streams:signal"]}`, owner.watching(), absent(id.Stream)},
 		{http.MethodGet, "/v1/videos?starting_after=%s", "", videoID, absent(id.Video)},
 		{http.MethodGet, "/v1/analyses?ending_before=%s", "", analysisID, absent(id.Analysis)},
 		{http.MethodGet, "/v1/api-keys?starting_after=%s", "", owner.key.KeyID, absent(id.Key)},

@@ -96,7 +96,8 @@ export interface paths {
         };
         /**
          * A checkpoint of the ledger
-         * @description The signed checkpoint of a log with a size. It never changes.
+         * @description The signed checkpoint of a log with a size. It never changes, and this is its only address: numbers with a sign or
+         *     leading zeros are not found.
          */
         get: operations["getLedgerCheckpointOfSize"];
         put?: never;
@@ -853,7 +854,7 @@ export interface paths {
         /**
          * Create a client token
          * @description A short-lived token for browsers. It is limited to `scopes`, cannot be refreshed, and can be bound to one video or one
-         *     stream. Only an API key can create tokens, with at most its own scopes (403 `insufficient_scope`). A token stops working
+         *     stream of the account (404 `resource_not_found` for another one). Only an API key can create tokens, with at most its own scopes (403 `insufficient_scope`). A token stops working
          *     when its key does.
          */
         post: operations["createClientToken"];
