@@ -81,7 +81,7 @@ func ReadDocument(address string, body []byte) (Client, error) {
 func CheckDocumentAddress(address string) error {
 	u, err := url.Parse(address)
 	odd := strings.ContainsFunc(address, func(c rune) bool { return c <= ' ' || c > '~' || c == '\\' })
-	if err != nil || odd || len(address) > maxRedirect || u.Scheme != "https" || !plainHost(u.Host) || u.User != nil ||
+	if err != nil || odd || len(address) > maxRedirect || u.Scheme != "https" || !plainHost(u.Host) || !plainPort(u) || u.User != nil ||
 		strings.Contains(address, "#") || u.Path == "" || u.Path == "/" || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") {
 		return refuse(InvalidClientMetadata, "A client_id that is an address must be an https URL with a path, without user, fragment and dot segments. An international host has its xn-- form.")
 	}

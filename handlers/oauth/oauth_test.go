@@ -70,6 +70,11 @@ func TestRedirectAddresses(t *testing.T) {
 		"https://%D0%B0pple.com/": InvalidRedirectURI, "https://claude.ai%E2%80%AEmoc.evil/": InvalidRedirectURI, "https://claude.ai,evil.example/": InvalidRedirectURI,
 		"https://claude.ai'.evil.example/": InvalidRedirectURI, "https://claude.ai<b>/": InvalidRedirectURI, "https://[::1%25eth0]/": InvalidRedirectURI,
 		"https://claude.ai:/": InvalidRedirectURI, "https://.claude.ai/": InvalidRedirectURI, "https://claude..ai/": InvalidRedirectURI,
+		"http://localhost:/callback": InvalidRedirectURI, "http://localhost:0/callback": InvalidRedirectURI, "http://localhost:08/callback": InvalidRedirectURI,
+		"http://localhost:99999/callback": InvalidRedirectURI, "http://127.0.0.1:65536": InvalidRedirectURI, "http://[::1]:/x": InvalidRedirectURI, "http://[::1]:00080/x": InvalidRedirectURI,
+		"http://127.0.0.1:18446744073709551617/": InvalidRedirectURI, "http://localhost:65535/callback": "", "http://localhost:1/callback": "",
+		"https://claude.ai:0/": InvalidRedirectURI, "https://claude.ai:0443/": InvalidRedirectURI, "https://claude.ai:65536/": InvalidRedirectURI,
+		"https://[2001:db8::1]:/": InvalidRedirectURI, "https://[2001:db8::1]:08443/": InvalidRedirectURI, "https://claude.ai:65535/": "",
 		// A browser or the system opens these, and the page would show a program on the person's machine.
 		"microsoft-edge:https://evil.example/": InvalidRedirectURI, "Googlechromes://evil.example/": InvalidRedirectURI, "x-safari-https://evil.example/": InvalidRedirectURI,
 		"other:https://evil.example/": InvalidRedirectURI, "other:///https://evil.example/": InvalidRedirectURI, "ms-msdt:/id": InvalidRedirectURI,
@@ -93,11 +98,16 @@ func TestRedirectsMatchExactly(t *testing.T) {
 		"https://claude.ai@evil.example/api/mcp/auth_callback": false, "http://localhost:51234/other": false, "http://localhost:51234/callback/": false,
 		"http://127.0.0.1:51234/callback": false, "http://127.0.0.1/": false, "https://localhost:51234/callback": false, "cursor://anysphere:80/cb": false,
 		"http://localhost:1@evil.example/callback": false, "http://localhost:51234/callback#x": false, "http://[::1]:99/x?y=2": false, "": false,
+		"http://localhost:/callback": false, "http://localhost:0/callback": false, "http://localhost:08/callback": false, "http://localhost:99999/callback": false,
+		"http://127.0.0.1:": false, "http://[::1]:065/x?y=1": false, "http://localhost:65535/callback": true,
 	} {
 		require.Equal(t, match, MatchRedirect(registered, address), address)
 	}
 	require.False(t, MatchRedirect(nil, "https://claude.ai/"))
-	require.False(t, MatchRedirect([]string{"javascript:alert(1)"}, "javascript:alert(1)"), "an old registration gives no right")
+	for _, old := range []string{"javascript:alert(1)", "http://localhost:99999/callback", "https://claude.ai:0443/x"} {
+		require.False(t, MatchRedirect([]string{old}, old), "an old registration gives no right")
+	}
+	require.True(t, MatchRedirect([]string{"http://localhost:0/callback"}, "http://localhost:51234/callback"), "the port of a loopback address may differ")
 }
 
 // FuzzMatchRedirect checks that only the port of a loopback address may differ.
@@ -181,7 +191,7 @@ func TestMetadataDocuments(t *testing.T) {
 	for _, bad := range []string{
 		"https://claude.ai", "https://claude.ai/", "https://user@claude.ai/x", "https://claude.ai/x#y", "https://claude.ai/a/../b", "https://claude.ai/./b",
 		"https://claude.ai//b", `https://claude.ai\x`, "https:///x", "client_1", "", "https://claude.ai/x y", "https://%D0%B0pple.com/x", "https://claude.ai%E2%80%AEmoc.evil/x", "https://claude.ai<b>/x",
-		"https://claude.ai:/x",
+		"https://claude.ai:/x", "https://claude.ai:0/x", "https://claude.ai:0443/x", "https://claude.ai:65536/x", "https://[2001:db8::1]:/x",
 	} {
 		is(t, CheckDocumentAddress(bad), InvalidClientMetadata)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -29,7 +30,7 @@ var forbiddenPrefixes = []string{"ms-", "search-", "x-safari-", "x-web-"}
 //   - http with a loopback address or localhost, for native programs,
 //   - another scheme, which a native program has claimed, such as cursor.
 //
-// Error: InvalidRedirectURI.
+// A port of these two is from 1 to 65535, without leading zeros. Error: InvalidRedirectURI.
 func CheckRedirect(address string) error {
 	u, err := parse(address)
 	if err != nil {
@@ -40,6 +41,8 @@ func CheckRedirect(address string) error {
 		return refuse(InvalidRedirectURI, "A redirect address must not have a fragment.")
 	case u.User != nil:
 		return refuse(InvalidRedirectURI, "A redirect address must not have a user.")
+	case (u.Scheme == "https" || u.Scheme == "http") && !plainPort(u):
+		return refuse(InvalidRedirectURI, "The port of a redirect address must be from 1 to 65535, without leading zeros. Without a port, leave out the colon.")
 	case u.Scheme == "https":
 		if u.Opaque != "" || !plainHost(u.Host) {
 			return refuse(InvalidRedirectURI, "An https redirect address must have a host of letters, digits, dots and hyphens. Write an international name in its xn-- form.")
@@ -64,6 +67,16 @@ func commandScheme(u *url.URL) bool {
 		slices.ContainsFunc(forbiddenPrefixes, func(p string) bool { return strings.HasPrefix(u.Scheme, p) })
 }
 
+// plainPort reports whether a web address has no port, or one from 1 to 65535 in its only spelling.
+func plainPort(u *url.URL) bool {
+	port := u.Port()
+	if port == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && strconv.FormatUint(n, 10) == port && n > 0
+}
+
 // plainHost reports whether the host of a web address, with or without a port, looks the same to a person and to
 // a browser: a name of ASCII letters, digits, hyphens, underscores and single dots, or an IP address. url.Parse
 // decodes percent escapes in a host, so an escaped name could imitate another name or reverse the text.
@@ -74,11 +87,11 @@ func plainHost(hostPort string) bool {
 		a, err := netip.ParseAddr(inner)
 		return closed && err == nil && a.Zone() == ""
 	}
-	host, port, named := strings.Cut(host, ":")
+	host, _, _ = strings.Cut(host, ":")
 	odd := func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_'
 	}
-	return host != "" && (!named || port != "") && !strings.ContainsFunc(host, odd) && host[0] != '.' && !strings.Contains(host, "..")
+	return host != "" && !strings.ContainsFunc(host, odd) && host[0] != '.' && !strings.Contains(host, "..")
 }
 
 // parse parses an address that has a scheme and only visible ASCII characters. A backslash is refused:
