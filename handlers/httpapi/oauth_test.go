@@ -239,3 +239,19 @@ func TestAuthorizationNeedsItsOption(t *testing.T) {
 	got := authorizing{world: w}.post("/mcp", "{}", "Authorization", "Bearer svcat_x")
 	require.Equal(t, "Bearer error=\"invalid_token\", error_description=\"invalid_api_key\"", got.Header.Get("WWW-Authenticate"))
 }
+
+// TestFixtureOfALivePermission: a person cannot give an agent a test key, but can allow the free sample video.
+func TestFixtureOfALivePermission(t *testing.T) {
+	t.Parallel()
+	w := openAuthorizing(t)
+	a := w.register()
+	next := func(mode string) result {
+		access, _ := a.tokens(w.signedIn(w.issuer, "ada"), "mode", mode)
+		return (&client{w.world, command.IssuedKey{Secret: access}}).agent().done("get_test_fixture", nil)
+	}
+	live := next("live")
+	require.Contains(t, live.at("next"), "ask the person to connect this program again and to choose the free sample video")
+	require.NotContains(t, live.at("next"), "test key")
+	require.NotContains(t, live.json, "video_id")
+	require.Equal(t, "Call create_analysis with this video_id and prompt. It is free.", next("test").at("next"))
+}

@@ -241,6 +241,10 @@ func TestToolsRefuseBadInput(t *testing.T) {
 			require.Equal(t, tt.param, got.at("error.errors").([]any)[0].(map[string]any)["argument"], string(got.raw))
 		}
 	}
+	for _, arguments := range []string{`{}`, `{"video_id": 7}`, `{"id": "video_1"}`, `[]`} {
+		_, header, messages := a.post(a.message(t.Context(), versions[0], "get_video", call(versions[0], "get_video", arguments)))
+		require.Equal(t, header.Get("X-Request-Id"), toolError(t, messages[0])["request_id"], "%s: no operation ran, so the error names the message", arguments)
+	}
 	_, err := a.session.CallTool(t.Context(), toolParams("delete_everything"))
 	require.ErrorContains(t, err, "unknown tool")
 	for body, want := range map[string]int{
@@ -315,6 +319,20 @@ func TestToolsNeedTheScopesOfTheirOperations(t *testing.T) {
 	require.NotContains(t, a.done("get_test_fixture", nil).json, "video_id")
 }
 
+func TestFixtureOfAKey(t *testing.T) {
+	t.Parallel()
+	w := open(t, withTools)
+	require.Contains(t, w.customer(10).agent().done("get_test_fixture", nil).at("next"), "This key is live, so analyses cost credits. Ask the person for a test key")
+	c := w.tester()
+	require.NotNil(t, c.agent().done("get_test_fixture", nil).at("video_id"))
+	for range 100 {
+		require.Equal(t, http.StatusCreated, c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`).StatusCode)
+	}
+	late := c.agent().done("get_test_fixture", nil)
+	require.NotContains(t, late.json, "video_id")
+	require.Equal(t, "The test video is not among the newest 100 videos. Ask the person for its id.", late.at("next"))
+}
+
 // broken is an edge whose operations panic.
 type broken struct{ *edge.Edge }
 
@@ -333,6 +351,9 @@ func TestToolsSurviveAPanic(t *testing.T) {
 	require.ErrorContains(t, err, fault.Lookup(fault.InternalError).Message)
 	require.NotContains(t, err.Error(), "on purpose")
 	require.Contains(t, w.logged.String(), "broken on purpose")
+	_, header, messages := a.post(a.message(t.Context(), versions[0], "get_usage", call(versions[0], "get_usage", "{}")))
+	require.NotEmpty(t, header.Get("X-Request-Id"))
+	require.Equal(t, header.Get("X-Request-Id"), in(messages[0], "error.data.request_id"))
 	_, err = a.session.ListTools(t.Context(), nil)
 	require.NoError(t, err, "the process lives")
 }

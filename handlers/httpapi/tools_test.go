@@ -112,6 +112,7 @@ func (a *agent) decode(name string, got *sdk.CallToolResult) result {
 	if got.IsError {
 		require.Nil(a.w.t, got.StructuredContent)
 		require.NotEmpty(a.w.t, out.at("error.next"))
+		require.Regexp(a.w.t, "^req_", out.at("error.request_id"), raw)
 		return out
 	}
 	structured, err := json.Marshal(got.StructuredContent)

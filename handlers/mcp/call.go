@@ -63,11 +63,11 @@ func (s *endpoint) handler(t *tool) sdk.ToolHandler {
 			if limited := s.Edge.CountMessage(ctx); limited != nil {
 				err = limited
 			}
-			return failed(problemOf(err)), nil
+			return c.failed(err), nil
 		}
 		result, err := t.run(ctx, c)
 		if err != nil {
-			return failed(problemOf(err)), nil
+			return c.failed(err), nil
 		}
 		raw, err := json.Marshal(result)
 		if err != nil {
@@ -76,6 +76,16 @@ func (s *endpoint) handler(t *tool) sdk.ToolHandler {
 		content := append([]sdk.Content{&sdk.TextContent{Text: string(raw)}}, c.pictures...)
 		return &sdk.CallToolResult{Content: content, StructuredContent: json.RawMessage(raw)}, nil
 	}
+}
+
+// failed returns the result of a failed call. An error without a response of an operation has the request id of
+// the message.
+func (c *call) failed(err error) *sdk.CallToolResult {
+	p := problemOf(err)
+	if p.RequestID == "" {
+		p.RequestID = c.in.requestID
+	}
+	return failed(p)
 }
 
 // read decodes the arguments. The edge checks their values. Error: validation_failed.

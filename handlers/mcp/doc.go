@@ -31,7 +31,7 @@
 //     without any counts as one read. One body has at most 20 messages.
 //   - The text and the structured content of a result are the same JSON. Lists are never null. A
 //     result lists at most 10 clips and says how many there are.
-//   - A failed call has the code of the registry and says what to do next.
+//   - A failed call has the code of the registry and a request id, and says what to do next.
 //   - A panic in a tool ends that call and nothing else.
 //   - A call ends when its client disconnects, with every revision of the protocol.
 //   - Schemas are open, so that a new member breaks no client. An unknown argument is refused, because

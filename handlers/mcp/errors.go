@@ -71,11 +71,11 @@ func failed(p *problem) *sdk.CallToolResult {
 }
 
 // refusal returns a fault as an error of the protocol.
-func refusal(f *fault.Fault) error {
+func refusal(f *fault.Fault, requestID string) error {
 	if f == nil {
 		f = fault.New(fault.InternalError, "")
 	}
-	data, err := json.Marshal(map[string]any{"code": f.Code, "retry_after_s": f.RetryAfterS, "next": next(f.Code)})
+	data, err := json.Marshal(map[string]any{"code": f.Code, "retry_after_s": f.RetryAfterS, "next": next(f.Code), "request_id": requestID})
 	if err != nil {
 		data = nil
 	}
@@ -89,7 +89,7 @@ var steps = map[fault.Code]string{
 	fault.KeyExpired:               "Ask the person to configure a new API key for this server.",
 	fault.InsufficientScope:        "Ask the person for an API key with this scope. Do not repeat the call.",
 	fault.AccountRestricted:        "Tell the person that the account is restricted. Do not repeat the call.",
-	fault.TestKeyFixtureOnly:       "Call get_test_fixture and use its video_id, or ask the person for a live API key.",
+	fault.TestKeyFixtureOnly:       "Call get_test_fixture and use its video_id. For other videos, ask the person for a live API key, or to connect this program again with their own videos.",
 	fault.ValidationFailed:         "Correct the arguments that errors lists and call again.",
 	fault.VideoUnreadable:          "Ask the person for an MP4 or QuickTime file and call create_video_from_url again.",
 	fault.VideoTooLarge:            "Ask the person for a smaller file.",

@@ -276,7 +276,10 @@ func getFixture(ctx context.Context, c *call) (any, error) {
 	}
 	out := fixture{
 		VideoURL: f.VideoUrl, DurationS: f.DurationS, Prompt: f.Prompt, ExpectedAnswer: string(f.ExpectedAnswer),
-		Next: "This key is live, so analyses cost credits. Ask the person for a test key to try the tools free of charge.",
+	}
+	if c.in.livemode {
+		out.Next = freeOfCharge(c.in.ofAgent)
+		return out, nil
 	}
 	var videos api.VideoList
 	if err := c.get(ctx, "/v1/videos?limit=100", &videos); err != nil {
@@ -284,10 +287,21 @@ func getFixture(ctx context.Context, c *call) (any, error) {
 		out.Next = "This key cannot list videos. Ask the person for the id of a video."
 		return out, nil
 	}
+	out.Next = "The test video is not among the newest 100 videos. Ask the person for its id."
 	for _, v := range videos.Data {
-		if !v.Livemode && v.Filename != nil && *v.Filename == f.Filename && v.Status == api.VideoStatusReady {
+		if v.Filename != nil && *v.Filename == f.Filename && v.Status == api.VideoStatusReady {
 			out.VideoID, out.Next = v.Id, "Call create_analysis with this video_id and prompt. It is free."
 		}
 	}
 	return out, nil
+}
+
+// freeOfCharge says how to try the tools without credits. A person cannot give a test key to an agent that has an access
+// token, but can allow the agent the free sample video instead of the account's own videos.
+func freeOfCharge(ofAgent bool) string {
+	if ofAgent {
+		return "This permission is for the person's own videos, so analyses cost credits. To try the tools free of charge, " +
+			"ask the person to connect this program again and to choose the free sample video on the page that asks for the permission."
+	}
+	return "This key is live, so analyses cost credits. Ask the person for a test key to try the tools free of charge."
 }

@@ -84,7 +84,13 @@ func New(o Options) http.Handler {
 }
 
 // incoming is the HTTP request that carries a message.
-type incoming struct{ *http.Request }
+type incoming struct {
+	*http.Request
+	requestID string
+	// livemode is the mode of the credential. ofAgent is true for an access token, which a person allowed, and false
+	// for an API key.
+	livemode, ofAgent bool
+}
 
 type incomingKey struct{}
 
@@ -106,7 +112,8 @@ func (s *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(signed.Context(), maxLife)
 	defer cancel()
-	in := &incoming{Request: signed.WithContext(ctx)}
+	x := edge.ExchangeOf(ctx)
+	in := &incoming{Request: signed.WithContext(ctx), requestID: x.RequestID, livemode: x.Caller.Livemode, ofAgent: x.Caller.GrantID != ""}
 	messages, calls, err := survey(in.Request)
 	if err == nil && calls == 0 && messages <= maxMessages {
 		// No call of the body is counted.
@@ -131,23 +138,23 @@ func (s *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // where a panic would end the process.
 func (s *endpoint) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (result sdk.Result, err error) {
+		in, ok := ctx.Value(incomingKey{}).(*incoming)
+		if !ok {
+			return nil, refusal(fault.New(fault.InternalError, ""), "")
+		}
 		defer func() {
 			if v := recover(); v != nil {
 				s.Log.ErrorContext(ctx, "an agent tool panicked", "method", method, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-				result, err = nil, refusal(fault.New(fault.InternalError, ""))
+				result, err = nil, refusal(fault.New(fault.InternalError, ""), in.requestID)
 			}
 		}()
-		in, ok := ctx.Value(incomingKey{}).(*incoming)
-		if !ok {
-			return nil, refusal(fault.New(fault.InternalError, ""))
-		}
 		// An older client that disconnects does not cancel the context of the SDK.
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(in.Context(), func() { cancel(context.Cause(in.Context())) })()
 		if !s.counted(method, request) {
 			if err := s.Edge.CountMessage(ctx); err != nil {
-				return nil, refusal(fault.Of(err))
+				return nil, refusal(fault.Of(err), in.requestID)
 			}
 		}
 		return next(ctx, method, request)
