@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -42,7 +43,7 @@ func TestVerifyAgainstAnOlderCheckpoint(t *testing.T) {
 		require.NoError(t, os.WriteFile(note, []byte(text), 0o600))
 		out, _, err = b.run("ledger", "verify", "--against", note)
 		require.ErrorContains(t, err, note+" is not a checkpoint, a .tlog-proof or the folder of a bundle")
-		require.NotContains(t, out, "WRONG")
+		require.NotContains(t, out, "WRONG:")
 	}
 	forgedBundle := filepath.Join(t.TempDir(), "forged")
 	require.NoError(t, os.CopyFS(forgedBundle, os.DirFS(bundle)))
@@ -90,7 +91,7 @@ func TestVerifyAgainstAnOlderCheckpoint(t *testing.T) {
 
 // testAgainstURL serves a checkpoint over http on this machine, and tries URLs that must not be fetched.
 func testAgainstURL(t *testing.T, b toolbench, signed []byte) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/checkpoint":
 			_, _ = w.Write(signed)
@@ -103,13 +104,22 @@ func testAgainstURL(t *testing.T, b toolbench, signed []byte) {
 		default:
 			http.NotFound(w, r)
 		}
-	}))
+	})
+	server, secure := httptest.NewServer(answer), httptest.NewTLSServer(answer)
 	defer server.Close()
+	defer secure.Close()
+	authority := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600))
+	t.Setenv("VQA_EGRESS_CA_FILE", authority)
+	t.Setenv("VQA_EGRESS_ALLOW", secure.Listener.Addr().String())
+	require.Contains(t, b.text("ledger", "verify", "--against", secure.URL+"/checkpoint"), "correct: the database contains all")
 	require.Contains(t, b.text("ledger", "verify", "--against", server.URL+"/checkpoint"), "correct: the database contains all")
 	for url, want := range map[string]string{
 		server.URL + "/large":               "too large",
 		server.URL + "/elsewhere":           "status 302",
-		server.URL + "/key":                 "Save the file with curl",
+		server.URL + "/key":                 needsKey(server.URL + "/key").Error(),
+		secure.URL + "/key":                 needsKey(secure.URL + "/key").Error(),
+		secure.URL + "/none":                "status 404",
 		server.URL + "/none":                "status 404",
 		"http://192.0.2.1:9/checkpoint":     "http is allowed only to this machine",
 		"https://127.0.0.1:9443/checkpoint": "The URL is not allowed",
@@ -117,4 +127,7 @@ func testAgainstURL(t *testing.T, b toolbench, signed []byte) {
 		_, _, err := b.run("ledger", "verify", "--against", url)
 		require.ErrorContains(t, err, want, url)
 	}
+	_, _, err := b.run("ledger", "verify", "--against", secure.URL+"/key")
+	require.EqualError(t, err, "--against: status 401: "+secure.URL+"/key needs an API key. Save it, and name the file instead of the URL: "+
+		`curl -fsS -H "Authorization: Bearer $VQA_API_KEY" -o charge.tlog-proof '`+secure.URL+"/key'")
 }

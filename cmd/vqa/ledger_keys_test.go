@@ -43,9 +43,15 @@ func TestLedgerKeysOnTheCommandLine(t *testing.T) {
 
 	b.json(&statements, "ledger", "keys", "list", "--json")
 	b.text("ledger", "keys", "revoke", "--key", statements[0].PublicKey, "--beyond", "1", "--reason", "leaked")
+	bundle := filepath.Join(t.TempDir(), "bundle")
 	b.text("ledger", "restart", "--reason", "a restored data folder")
+	_, _, err = b.run("ledger", "bundle", b.key.AccountID, "-o", bundle)
+	require.EqualError(t, err, "log 2 has begun, but no checkpoint is signed yet in it. "+
+		"The sealer of a running service signs one within a minute, and vqa ledger checkpoint signs one now")
+	require.NoFileExists(t, filepath.Join(bundle, "manifest.json"))
 	b.json(&third, "ledger", "checkpoint", "--json")
 	require.Equal(t, first.Origin+"/2", third.Origin)
+	b.text("ledger", "bundle", b.key.AccountID, "-o", bundle)
 
 	names, err := filepath.Glob(filepath.Join(b.config.objectsDir(), "ledger", "checkpoints", "0002", "*"))
 	require.NoError(t, err)

@@ -120,7 +120,17 @@ func (a *app) fetchPast(ctx context.Context, from string) ([]byte, error) {
 	defer cancel()
 	var out bytes.Buffer
 	_, err = client.Fetch(ctx, from, &out, mostCheckpoint, nil)
+	var refused *egress.StatusError
+	if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
+		err = needsKey(from)
+	}
 	return out.Bytes(), err
+}
+
+// needsKey says how to save a proof. This program sends no key to a URL that it is given.
+func needsKey(from string) error {
+	return fmt.Errorf("status 401: %s needs an API key. Save it, and name the file instead of the URL: curl -fsS -H \"Authorization: Bearer $VQA_API_KEY\" -o charge.tlog-proof '%s'",
+		from, strings.ReplaceAll(from, "'", "%27"))
 }
 
 // loopbackTimeout bounds the fetch of a checkpoint.
@@ -150,7 +160,7 @@ func fetchLoopback(ctx context.Context, u *url.URL) (data []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
 	if resp.StatusCode == http.StatusUnauthorized {
-		return nil, errors.New("status 401: this URL needs an API key. Save the file with curl and give its name")
+		return nil, needsKey(u.String())
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server responded with status %d", resp.StatusCode)

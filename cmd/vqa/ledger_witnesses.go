@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ func (c config) checkWitnesses() error {
 		s, err := witness.ParseSetting(text)
 		switch {
 		case err != nil:
-			return wrongValue("VQA_LEDGER_WITNESSES", text, "must be name+hash+key@URL of a witness for ed25519 cosignatures: "+err.Error())
+			return wrongValue("VQA_LEDGER_WITNESSES", redactedWitness(text), "must be name+hash+key@URL of a witness: "+err.Error())
 		case names[s.Key.Name]:
 			return wrongValue("VQA_LEDGER_WITNESSES", text, "must name each witness once")
 		case !c.mayReach(s.URL):
@@ -44,6 +45,16 @@ func (c config) checkWitnesses() error {
 		names[s.Key.Name] = true
 	}
 	return nil
+}
+
+// redactedWitness returns the setting of a witness without the password of its URL.
+func redactedWitness(text string) string {
+	key, address, found := strings.Cut(text, "@")
+	if !found {
+		return text
+	}
+	shown, _ := hasScheme(address)
+	return key + "@" + shown
 }
 
 // witnesses returns the clients of the configured witnesses and their keys. They reach public hosts, and the targets

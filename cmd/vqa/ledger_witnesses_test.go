@@ -23,6 +23,10 @@ func TestCheckWitnesses(t *testing.T) {
 	public := one + "@https://one.example/"
 	for name, c := range map[string]config{
 		"no key":             {LedgerWitnesses: []string{"https://one.example"}},
+		"a word":             {LedgerWitnesses: []string{"witless"}},
+		"a wrong hash":       {LedgerWitnesses: []string{strings.Replace(public, "one.example+", "two.example+", 1)}},
+		"no URL but a word":  {LedgerWitnesses: []string{one + "@witless"}},
+		"a password":         {LedgerWitnesses: []string{one + "@https://ann:hunter2@one.example/"}},
 		"no URL":             {LedgerWitnesses: []string{one}},
 		"without TLS":        {LedgerWitnesses: []string{one + "@http://127.0.0.1:7380"}},
 		"another port":       {LedgerWitnesses: []string{one + "@http://127.0.0.1:7380"}, EgressAllow: []string{"127.0.0.1:7381"}},
@@ -31,8 +35,16 @@ func TestCheckWitnesses(t *testing.T) {
 		"a negative quorum":  {LedgerWitnesses: []string{public}, LedgerWitnessQuorum: -1},
 		"a quorum of nobody": {LedgerWitnessQuorum: 1},
 	} {
-		require.Error(t, c.checkWitnesses(), name)
+		err := c.checkWitnesses()
+		require.Error(t, err, name)
+		require.NotContains(t, err.Error(), "hunter2", name)
+		if len(c.LedgerWitnesses) == 1 && c.LedgerWitnessQuorum == 0 {
+			require.Equal(t, 1, strings.Count(err.Error(), redactedWitness(c.LedgerWitnesses[0])), "%s: %v", name, err)
+		}
 	}
+	wrong := config{LedgerWitnesses: []string{"witless"}}.checkWitnesses()
+	require.EqualError(t, wrong, `configuration: VQA_LEDGER_WITNESSES is "witless", but it must be name+hash+key@URL of a witness: `+
+		"the verifier key is not name+hash+key with a key for ed25519 cosignatures")
 	for _, c := range []config{
 		{}, {LedgerWitnesses: []string{public}, LedgerWitnessQuorum: 1},
 		{LedgerWitnesses: []string{one + "@http://127.0.0.1:7380"}, EgressAllow: []string{"127.0.0.1:7380"}},

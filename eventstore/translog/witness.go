@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -30,18 +31,18 @@ type Witness struct {
 }
 
 // ParseWitness parses the verifier key of a witness: "name+hash+key", with a key for ed25519
-// cosignatures.
+// cosignatures. Its errors do not repeat the key.
 func ParseWitness(verifierKey string) (Witness, error) {
 	name, rest, _ := strings.Cut(verifierKey, "+")
 	hash, encoded, _ := strings.Cut(rest, "+")
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(raw) != 1+ed25519.PublicKeySize || raw[0] != cosignatureAlgorithm || CheckOrigin(name) != nil {
-		return Witness{}, fmt.Errorf("translog: %q is not the key of a witness for ed25519 cosignatures", verifierKey)
+		return Witness{}, errors.New("the verifier key is not name+hash+key with a key for ed25519 cosignatures")
 	}
 	sum := sha256.Sum256(append([]byte(name+"\n"), raw...))
 	w := Witness{name, binary.BigEndian.Uint32(sum[:]), raw[1:]}
 	if fmt.Sprintf("%08x", w.hash) != hash {
-		return Witness{}, fmt.Errorf("translog: the hash in the key of witness %s is wrong", name)
+		return Witness{}, errors.New("the hash in the verifier key does not match its name and key")
 	}
 	return w, nil
 }

@@ -16,8 +16,17 @@ import (
 	"vqa/handlers/seal"
 )
 
-// ErrUnsealed says that no checkpoint exists yet.
-var ErrUnsealed = errors.New("no checkpoint is signed yet. Run vqa ledger checkpoint, or wait a minute when the service runs")
+// ErrUnsealed says that the newest log has no checkpoint yet.
+var ErrUnsealed = errors.New("no checkpoint is signed yet")
+
+// unsealed returns ErrUnsealed with what to do. log is the number of the newest log, or 0 before the first.
+func unsealed(log int64) error {
+	const do = "The sealer of a running service signs one within a minute, and vqa ledger checkpoint signs one now"
+	if log > 1 {
+		return fmt.Errorf("log %d has begun, but %w in it. %s", log, ErrUnsealed, do)
+	}
+	return fmt.Errorf("%w. %s", ErrUnsealed, do)
+}
 
 // Ledger returns the evidence for an account's ledger at the newest checkpoint. older is a signed checkpoint
 // that the newest one extends; when it is nil, the oldest anchored one of the log is used. Errors: ErrUnsealed,
@@ -28,7 +37,7 @@ func (p *Prover) Ledger(ctx context.Context, accountID string, older []byte) (*t
 		return nil, err
 	}
 	if h.Signed == nil {
-		return nil, ErrUnsealed
+		return nil, unsealed(h.Opening.Number)
 	}
 	e := &translog.Evidence{Checkpoint: h.Signed}
 	if err := p.notes(ctx, h, e); err != nil {

@@ -53,7 +53,7 @@ type Setting struct {
 	URL *url.URL
 }
 
-// ParseSetting parses a configured witness.
+// ParseSetting parses a configured witness. Its errors do not repeat the text.
 func ParseSetting(text string) (Setting, error) {
 	verifierKey, address, _ := strings.Cut(strings.TrimSpace(text), "@")
 	key, err := translog.ParseWitness(verifierKey)
@@ -62,7 +62,7 @@ func ParseSetting(text string) (Setting, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
-		return Setting{}, fmt.Errorf("witness %s: %q is not an https URL without credentials and query", key.Name, address)
+		return Setting{}, errors.New("the part after @ is not an https URL without credentials, query and fragment")
 	}
 	return Setting{key, u}, nil
 }

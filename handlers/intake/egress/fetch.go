@@ -18,13 +18,21 @@ type Fetched struct {
 	ContentType string // sent by the server, not verified
 }
 
+// StatusError is the cause of url_fetch_failed when the server responded with another status than 200.
+type StatusError struct{ Status int }
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("the server responded with status %d", e.Status)
+}
+
 // Fetch streams the body of the URL raw, of at most limit bytes, into w. progress may be nil. It
 // is called in the same goroutine with the number of bytes so far and the announced length
 // (-1 without one).
 //
 // Fetch returns the faults of CheckURL for the URL itself, and url_forbidden for a forbidden
 // address or redirect. It returns video_too_large for a body over limit. It returns
-// url_fetch_failed for an unreachable host, a status other than 200, a deadline, a transfer
+// url_fetch_failed for an unreachable host, a status other than 200 (*StatusError), a deadline, a transfer
 // below the minimum rate, and a cut, empty or encoded body. Errors of w are returned unchanged.
 // When ctx ends, the error wraps the cause. w may have received a part of the body in all these
 // cases.
@@ -63,7 +71,8 @@ func (c *Client) Fetch(ctx context.Context, raw string, w io.Writer, limit int64
 
 func checkResponse(resp *http.Response, limit int64) error {
 	if resp.StatusCode != http.StatusOK {
-		return failed(fmt.Sprintf("the server responded with status %d", resp.StatusCode))
+		status := &StatusError{resp.StatusCode}
+		return failed(status.Error()).WithCause(status)
 	}
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return failed("the server sent a body with a Content-Encoding")

@@ -92,9 +92,18 @@ type reading struct {
 	evidence      *translog.Evidence
 }
 
+// open opens a file. A file that is missing is no contradiction: nothing was compared.
+func (b *reading) open(name string) (fs.File, error) {
+	file, err := b.folder.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the bundle is incomplete: it has no %s", name)
+	}
+	return file, err
+}
+
 // read returns a whole file.
 func (b *reading) read(name string) (data []byte, err error) {
-	file, err := b.folder.Open(name)
+	file, err := b.open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +169,7 @@ func (b *reading) manifest() error {
 }
 
 func (b *reading) digest(name string) (sum string, err error) {
-	file, err := b.folder.Open(name)
+	file, err := b.open(name)
 	if err != nil {
 		return "", err
 	}

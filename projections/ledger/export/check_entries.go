@@ -76,7 +76,7 @@ func (b *reading) seal() error {
 // lines reads the entries.
 func (b *reading) lines() iter.Seq2[storedLine, error] {
 	return func(yield func(storedLine, error) bool) {
-		file, err := b.folder.Open("entries.jsonl")
+		file, err := b.open("entries.jsonl")
 		if err != nil {
 			yield(storedLine{}, err)
 			return

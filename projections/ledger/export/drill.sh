@@ -8,14 +8,21 @@
 # default is the folder of this script. Run your own copy of this script, with verify.py, statement.py and
 # transparency.py beside it, because the copy in a forged bundle may be forged, too.
 #
-# It prints "correct", or each row that is wrong. Exit status: 0 correct, 1 wrong, 2 the arguments are wrong or
-# KEPT cannot be read. It uses no network: where the system allows it, the check runs in a network namespace without any interface.
+# It prints "correct", or each row that is wrong. Exit status: 0 correct, 1 wrong, 2 nothing was compared: the
+# arguments are wrong, KEPT cannot be read, or the bundle lacks a file, which standard error names. It uses no
+# network: where the system allows it, the check runs in a network namespace without any interface.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then
 	echo "usage: sh drill.sh KEPT KEY [BUNDLE]" >&2
 	exit 2
 fi
+for program in verify.py statement.py transparency.py; do
+	if [ ! -f "$here/$program" ]; then
+		echo "Nothing was checked, because $here is incomplete: it has no $program. Ask for the whole bundle, or run a complete copy of the four programs." >&2
+		exit 2
+	fi
+done
 alone=
 for cut in "unshare --net" "unshare --map-root-user --net"; do
 	if $cut true 2>/dev/null; then

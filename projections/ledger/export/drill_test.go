@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/credit"
+	"vqa/projections/ledger/export"
 	"vqa/projections/ledger/internal/history"
 )
 
@@ -135,4 +137,42 @@ sys.addaudithook(lambda event, args: sys.exit("a socket was opened") if event.st
 	out, err = probe.CombinedOutput()
 	require.Error(t, err, "the hook must bite: %s", out)
 	require.Contains(t, string(out), "a socket was opened")
+}
+
+// TestDrillOfAnIncompleteBundle: a file that is missing is no wrong row, because nothing was compared.
+func TestDrillOfAnIncompleteBundle(t *testing.T) {
+	t.Parallel()
+	p := newPlatform(t, "a")
+	id := p.Live(t, 3, 1, 10)[0]
+	h := p.pass(t)
+	genuine, _ := p.bundle(t, id, nil)
+	kept := file(t, "checkpoint", string(h.Signed))
+	for name := range genuine {
+		lacking := maps.Clone(genuine)
+		delete(lacking, name)
+		if name != "drill.sh" {
+			out, code := lacking.drill(t, kept, p.pin())
+			require.Equal(t, 2, code, "%s: %s", name, out)
+			require.Contains(t, out, "incomplete", name)
+			require.Contains(t, out, "has no "+name, name)
+		}
+		// The auditor's own copy of the programs checks the folder.
+		cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(genuine.folder(t), "drill.sh"), kept, p.pin(), lacking.folder(t))
+		var reason strings.Builder
+		cmd.Stderr = &reason
+		out, err := cmd.Output()
+		require.Error(t, err, name)
+		require.Equal(t, 2, cmd.ProcessState.ExitCode(), name)
+		require.Empty(t, string(out), "%s: nothing is called wrong", name)
+		require.Contains(t, reason.String(), "The bundle is incomplete, so nothing was checked: ", name)
+		require.Contains(t, reason.String(), "has no "+name+".", name)
+		_, err = export.CheckBundle(os.DirFS(lacking.folder(t)), p.Codec, p.key())
+		require.EqualError(t, err, "the bundle is incomplete: it has no "+name)
+	}
+	two := maps.Clone(genuine)
+	delete(two, "nodes.txt")
+	delete(two, "entries.jsonl")
+	out, code := two.drill(t, kept, p.pin())
+	require.Equal(t, 2, code, out)
+	require.Contains(t, out, "has no entries.jsonl, nodes.txt.")
 }

@@ -188,6 +188,14 @@ class Keys:
 # --- trees (RFC 6962) ---------------------------------------------------------
 
 
+def hashes_of(encoded):
+    return [base64.b64decode(h, validate=True) for h in encoded]
+
+
+def sha256_of(content):
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
 def leaf_hash(record):
     return hashlib.sha256(b"\0" + record).digest()
 

@@ -12,8 +12,8 @@ keys (/.well-known/vqa-ledger-keys.json), which you fetched yourself.
 PATH is what you kept from the past: a checkpoint, the .tlog-proof of a transaction, or an older bundle. The
 program checks that the log of this bundle contains that past.
 
-Exit status: 0 the bundle is valid, 1 there are mismatches (each is named), 2 the bundle
-or PATH cannot be read.
+Exit status: 0 the bundle is valid, 1 there are mismatches (each is named), 2 nothing was checked, because
+the bundle lacks a file (each is named), or the bundle or PATH cannot be read.
 """
 import sys
 
@@ -42,7 +42,7 @@ _statement, _transparency = module("statement"), module("transparency")
 Ledger, TOTALS, page_body, strict, text = _statement.Ledger, _statement.TOTALS, _statement.page_body, _statement.strict, _statement.text
 EMPTY, STATEMENTS, Keys, consistent = _transparency.EMPTY, _transparency.STATEMENTS, _transparency.Keys, _transparency.consistent
 key_id, leaf_hash, number, open_note = _transparency.key_id, _transparency.leaf_hash, _transparency.number, _transparency.open_note
-path, root_of = _transparency.path, _transparency.root_of
+hashes_of, path, root_of, sha256_of = _transparency.hashes_of, _transparency.path, _transparency.root_of, _transparency.sha256_of
 
 ZERO = bytes(32)
 
@@ -326,12 +326,12 @@ def unreadable(kept):
     return None
 
 
-def hashes_of(encoded):
-    return [base64.b64decode(h, validate=True) for h in encoded]
-
-
-def sha256_of(content):
-    return hashlib.sha256(content.encode()).hexdigest()
+def incomplete(folder):
+    """Returns which files the bundle lacks, or None."""
+    missing = sorted(name for name in FILES | {"manifest.json"} if not os.path.exists(os.path.join(folder, name)))
+    if not missing:
+        return None
+    return "The bundle is incomplete, so nothing was checked: %s has no %s. Ask for the whole bundle." % (folder, ", ".join(missing))
 
 
 def acts(check):
@@ -352,7 +352,7 @@ def main():
     parser.add_argument("--keys", metavar="FILE", help="the platform's published list of keys, any of which counts as given")
     parser.add_argument("--kept", metavar="PATH", help="a checkpoint, a .tlog-proof or an older bundle that you kept")
     given = parser.parse_args()
-    problem = unreadable(given.kept) if given.kept else None
+    problem = (unreadable(given.kept) if given.kept else None) or incomplete(given.folder)
     if problem:
         print(problem, file=sys.stderr)
         return 2
