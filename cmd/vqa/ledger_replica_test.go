@@ -85,8 +85,8 @@ func TestVerifyOnAReplica(t *testing.T) {
 	require.Error(t, err, "the past is not proven: %s", out)
 	require.Contains(t, out, fmt.Sprintf("BEHIND: position %d, stream credit/%s, version 3: this replica has only the first %d of the %d leaves of the checkpoint, without a difference",
 		next, key.AccountID, replica.number(t, "select count(*) from events"), third.size))
-	require.NotContains(t, out, "WRONG")
-	require.NotContains(t, out, "removed")
+	require.NotContains(t, out, "WRONG:")
+	require.NotContains(t, out, " removed")
 
 	replica.exec(t, "select pg_wal_replay_resume()")
 	replica.catchUp(t, primary)
@@ -111,7 +111,7 @@ func TestVerifyOnAReplica(t *testing.T) {
 	out, err = auditor.output(t, "ledger", "verify", "--against", third.path)
 	require.Error(t, err, out)
 	require.Contains(t, out, "WRONG: p"+named, "a replica that is behind does not hide a changed row")
-	require.NotContains(t, out, "BEHIND")
+	require.NotContains(t, out, "BEHIND:")
 
 	require.Empty(t, replica.errors(t), "no statement of an audit was refused")
 }

@@ -71,7 +71,7 @@ func TestSealedTextHidesTheSecret(t *testing.T) {
 	require.NotEqual(t, one.Sealed, two.Sealed, "each has a nonce of its own")
 	raw, err := base64.StdEncoding.DecodeString(one.Sealed)
 	require.NoError(t, err)
-	require.False(t, bytes.Contains(raw, secret[:4]))
+	require.False(t, bytes.Contains(raw, secret[:16]))
 	require.NotContains(t, one.SealKeyID, "02020202", "the id of a key does not contain it")
 }
 

@@ -49,7 +49,7 @@ func TestBundleAfterActs(t *testing.T) {
 	second.pass(t)
 	out, code := verified(second, first.pin())
 	require.Zero(t, code, out)
-	require.NotContains(t, out, "NOTE")
+	require.NotContains(t, out, "NOTE  ")
 
 	_, err = second.sealer.Revoke(t.Context(), first.key(), old.Checkpoint.Size, by)
 	require.NoError(t, err)
