@@ -112,15 +112,21 @@ func TestDrill(t *testing.T) {
 	require.Contains(t, out, "wrong: entries.jsonl line 2: version 2 was altered")
 }
 
+// bundleAndCheckpoint returns a platform, a bundle of one of its accounts, and a file with its checkpoint.
+func bundleAndCheckpoint(t *testing.T) (p *platform, m memory, kept string) {
+	t.Helper()
+	p = newPlatform(t, "a")
+	id := p.Live(t, 3, 1, 10)[0]
+	h := p.pass(t)
+	m, _ = p.bundle(t, id, nil)
+	return p, m, file(t, "checkpoint", string(h.Signed))
+}
+
 // TestDrillNeedsNoNetwork runs the program with a Python that cannot open a socket. The drill itself runs in a
 // network namespace, where the system allows one.
 func TestDrillNeedsNoNetwork(t *testing.T) {
 	t.Parallel()
-	p := newPlatform(t, "a")
-	id := p.Live(t, 3, 1, 10)[0]
-	h := p.pass(t)
-	m, _ := p.bundle(t, id, nil)
-	kept := file(t, "checkpoint", string(h.Signed))
+	p, m, kept := bundleAndCheckpoint(t)
 
 	// sitecustomize runs before every program of this Python.
 	closed := t.TempDir()
@@ -142,11 +148,7 @@ sys.addaudithook(lambda event, args: sys.exit("a socket was opened") if event.st
 // TestDrillOfAnIncompleteBundle: a file that is missing is no wrong row, because nothing was compared.
 func TestDrillOfAnIncompleteBundle(t *testing.T) {
 	t.Parallel()
-	p := newPlatform(t, "a")
-	id := p.Live(t, 3, 1, 10)[0]
-	h := p.pass(t)
-	genuine, _ := p.bundle(t, id, nil)
-	kept := file(t, "checkpoint", string(h.Signed))
+	p, genuine, kept := bundleAndCheckpoint(t)
 	for name := range genuine {
 		lacking := maps.Clone(genuine)
 		delete(lacking, name)
