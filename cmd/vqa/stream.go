@@ -229,7 +229,7 @@ func (p *streamPrinter) end(st client.Stream) error {
 	if st.FailureDiagnostic != nil {
 		fmt.Fprintf(p.stderr, "vqa: %s\n", terminal.Printable(st.FailureDiagnostic.Hint))
 	}
-	silent := reason == stream.Completed && p.results == 0
+	silent := p.results == 0 && (reason == stream.Completed || reason == stream.InsufficientCredits)
 	if silent {
 		fmt.Fprintln(p.stderr, "vqa: The model gave no answer. Check the engine with vqa doctor, or send a longer video.")
 	}

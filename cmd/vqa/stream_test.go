@@ -85,7 +85,9 @@ func TestStreamPrintsAnswersWhenTheyChange(t *testing.T) {
 		p.print(received(t, message.Live{})[0])
 		reason = "completed"
 		require.ErrorIs(t, p.end(ended), exitFailed)
-		require.Contains(t, stderr.String(), "The model gave no answer")
+		reason = "insufficient_credits"
+		require.ErrorIs(t, p.end(ended), exitFailed)
+		require.Equal(t, 2, strings.Count(stderr.String(), "The model gave no answer"), stderr.String())
 		reason = "canceled"
 		require.NoError(t, p.end(ended), "it was never live")
 	}
