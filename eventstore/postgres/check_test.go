@@ -91,6 +91,38 @@ func TestCheckLog(t *testing.T) {
 	}
 }
 
+// TestCheckTablesUnderAnotherName puts views and tables in front of those that the checks read.
+func TestCheckTablesUnderAnotherName(t *testing.T) {
+	t.Parallel()
+	_, url := connect(t)
+	owner, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { _ = owner.Close(context.Background()) }()
+	_, err = owner.Exec(t.Context(), `create schema shadow; grant usage on schema shadow to public;
+		create view shadow.events as select * from public.events where not (current_query() like '%snapshot_mac%' and version > 1);
+		create view shadow.pg_class as select oid, relname, 'r'::"char" as relkind, 'p'::"char" as relpersistence, false as relrowsecurity from pg_catalog.pg_class;
+		create view shadow.pg_rewrite as select * from pg_catalog.pg_rewrite where false;
+		grant select on all tables in schema shadow to public;
+		do $$ begin execute format('alter database %I set search_path = shadow, pg_catalog, public', current_database()); end $$`)
+	require.NoError(t, err)
+	pool, err := postgres.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer pool.Close()
+	var seen string
+	require.NoError(t, pool.QueryRow(t.Context(), "select relkind::text from pg_class where oid = 'events'::regclass").Scan(&seen))
+	require.Equal(t, "r", seen, "without the name of its schema, the catalog says that the view is a table")
+	require.ErrorContains(t, postgres.CheckTables(t.Context(), pool), `the search path has the schema "shadow" before pg_catalog`)
+
+	_, err = owner.Exec(t.Context(), `do $$ begin execute format('alter database %I set search_path = shadow, public', current_database()); end $$`)
+	require.NoError(t, err)
+	pool.Reset()
+	require.ErrorContains(t, postgres.CheckTables(t.Context(), pool), "the table events is not a table")
+
+	_, err = owner.Exec(t.Context(), "create temp table events as select * from public.events")
+	require.NoError(t, err)
+	require.ErrorContains(t, postgres.CheckTables(t.Context(), owner), "the table events is not a permanent table")
+}
+
 func TestCheckServer(t *testing.T) {
 	t.Parallel()
 	empty := newEmpty(t)

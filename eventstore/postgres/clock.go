@@ -122,7 +122,7 @@ func (c *Clock) measure(ctx context.Context, pool *pgxpool.Pool) error {
 	var shown time.Time
 	sent := c.machine()
 	// Only the simple protocol needs one round trip for a statement that is not prepared.
-	if err := conn.QueryRow(ctx, "select clock_timestamp()", pgx.QueryExecModeSimpleProtocol).Scan(&shown); err != nil {
+	if err := conn.QueryRow(ctx, "select pg_catalog.clock_timestamp()", pgx.QueryExecModeSimpleProtocol).Scan(&shown); err != nil {
 		return fmt.Errorf("measure the clock of the database: %w", err)
 	}
 	c.adopt(sent, c.machine(), shown)

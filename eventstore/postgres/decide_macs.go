@@ -233,7 +233,7 @@ func (g *Guard) refuses(problem error, d Decision) bool {
 // covers reports whether the base of an earlier decision covers an event.
 func (g *Guard) covers(ctx context.Context, r row) bool {
 	b, found, err := g.base(ctx, r.stream)
-	return err == nil && found && r.version <= b.version && (r.version < b.version || b.chain == eventstore.Chain(r.chain))
+	return err == nil && found && r.version <= b.version && (r.version < b.version || b.chain == chainOf(r.chain))
 }
 
 func (g *Guard) writeBases(ctx context.Context, tx pgx.Tx, bases map[eventstore.StreamID]base) error {

@@ -132,7 +132,7 @@ func (g *Guard) base(ctx context.Context, stream eventstore.StreamID) (base, boo
 	case err != nil:
 		return b, false, fmt.Errorf("read the base of stream %s: %w", stream, err)
 	default:
-		b.chain = eventstore.Chain(chain)
+		b.chain = chainOf(chain)
 		if g.keys.CheckBase(stream, b.version, b.chain, sum) != nil {
 			b = base{}
 		}
@@ -217,7 +217,7 @@ func (g *Guard) checkHistory(ctx context.Context, s *Store, l *loaded) error {
 		err := g.checkSnapshot(l)
 		switch {
 		case err == nil:
-			w.chain, w.linked = eventstore.Chain(l.snapshotChain), true
+			w.chain, w.linked = chainOf(l.snapshotChain), true
 		case g.demanded.Load():
 			_ = g.found(&eventstore.ForgedError{Stream: l.stream, Version: l.snapshotVersion, Problem: "the snapshot is not used: " + err.Error()})
 			if err := g.withoutSnapshot(ctx, s, l); err != nil {
@@ -231,7 +231,7 @@ func (g *Guard) checkHistory(ctx context.Context, s *Store, l *loaded) error {
 			return err
 		}
 	}
-	if w.version != l.version || w.linked && w.chain != eventstore.Chain(l.chain) {
+	if w.version != l.version || w.linked && w.chain != chainOf(l.chain) {
 		return g.found(&eventstore.ForgedError{Stream: l.stream, Problem: fmt.Sprintf(
 			"it has version %d, and the events end with version %d and their own hash", l.version, w.version)})
 	}
@@ -243,7 +243,7 @@ func (g *Guard) checkSnapshot(l *loaded) error {
 	if len(l.snapshotMAC) == 0 || len(l.snapshotChain) != len(eventstore.Chain{}) {
 		return mac.ErrMissing
 	}
-	return g.keys.CheckSnapshot(l.stream, l.snapshotVersion, eventstore.Chain(l.snapshotChain), l.snapshot, l.snapshotMAC)
+	return g.keys.CheckSnapshot(l.stream, l.snapshotVersion, chainOf(l.snapshotChain), l.snapshot, l.snapshotMAC)
 }
 
 // withoutSnapshot replaces the rows of a loaded stream by its whole history up to the loaded version.
@@ -284,7 +284,7 @@ func (g *Guard) CheckBase(stream eventstore.StreamID, version int64, chain, sum 
 	if len(chain) != len(eventstore.Chain{}) {
 		return &eventstore.ForgedError{Stream: stream, Version: version, Problem: "the base of the stream has no hash"}
 	}
-	if err := g.keys.CheckBase(stream, version, eventstore.Chain(chain), sum); err != nil {
+	if err := g.keys.CheckBase(stream, version, chainOf(chain), sum); err != nil {
 		return &eventstore.ForgedError{Stream: stream, Version: version, Problem: "the base of the stream: " + err.Error()}
 	}
 	return nil

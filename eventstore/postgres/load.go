@@ -83,6 +83,9 @@ func scanHeads(rows pgx.Rows, byName map[string]eventstore.StreamID) (map[events
 			&position, &eventVersion, &kind, &account, &e.data, &e.meta, &at, &e.chain, &e.mac); err != nil {
 			return nil, err
 		}
+		if version != nil && snapshotVersion == nil || position != nil && (eventVersion == nil || kind == nil || account == nil || at == nil) {
+			return nil, fmt.Errorf("stream %s: a column that is never null is null", name) // somebody removed its constraint
+		}
 		id := byName[name]
 		l := found[id]
 		if l == nil {
@@ -112,7 +115,7 @@ func (s *Store) history(ctx context.Context, l *loaded) (eventstore.History, err
 		return eventstore.History{}, nil
 	}
 	h := eventstore.History{
-		Version: l.version, Chain: eventstore.Chain(l.chain), Snapshot: l.snapshot, SnapshotVersion: l.snapshotVersion,
+		Version: l.version, Chain: chainOf(l.chain), Snapshot: l.snapshot, SnapshotVersion: l.snapshotVersion,
 	}
 	for _, r := range l.events {
 		e, err := decode(s.codec, r)
@@ -166,8 +169,17 @@ type row struct {
 func (r row) encoded() codec.Encoded {
 	return codec.Encoded{
 		Stream: r.stream, Version: r.version, Type: r.kind, Data: r.data, AccountID: r.account, Meta: r.meta,
-		Chain: eventstore.Chain(r.chain),
+		Chain: chainOf(r.chain),
 	}
+}
+
+// chainOf returns a stored chain. One of another length becomes the zero value, which follows from no event: the owner
+// of the database can remove the constraint of the column.
+func chainOf(stored []byte) (c eventstore.Chain) {
+	if len(stored) == len(c) {
+		copy(c[:], stored)
+	}
+	return c
 }
 
 func decode(c *codec.Codec, r row) (eventstore.Recorded, error) {
@@ -181,7 +193,7 @@ func decode(c *codec.Codec, r row) (eventstore.Recorded, error) {
 	}
 	return eventstore.Recorded{
 		Position: r.position, Stream: r.stream, Version: r.version,
-		Event: event, Meta: meta, RecordedAt: r.at.UTC(), Chain: eventstore.Chain(r.chain),
+		Event: event, Meta: meta, RecordedAt: r.at.UTC(), Chain: chainOf(r.chain),
 	}, nil
 }
 

@@ -12,19 +12,25 @@ import (
 const TablesCheck = "tables"
 
 // tablesSQL lists what can show a statement other rows than another one: a view in the place of a table, a policy of
-// row-level security, a rule.
+// row-level security, a rule. Each catalog is named with its schema, because a schema can have a view with its name.
 const tablesSQL = `
-select c.relname, 'is not a table, so it can show each statement other rows', 'restore the table ' || c.relname || ' from a backup'
-  from pg_class c where c.oid in ('events'::regclass, 'streams'::regclass) and c.relkind <> 'r'
+with log as (
+	select c.oid, c.relname, c.relkind, c.relpersistence, c.relrowsecurity from pg_catalog.pg_class c
+	 where c.oid in (pg_catalog.to_regclass('events'), pg_catalog.to_regclass('streams')))
+select relname, 'is not a table, so it can show each statement other rows', 'restore the table ' || relname || ' from a backup'
+  from log where relkind <> 'r'
 union all
-select c.relname, 'has row-level security, which can hide rows from some statements', format('alter table %I disable row level security', c.relname)
-  from pg_class c where c.oid in ('events'::regclass, 'streams'::regclass) and c.relrowsecurity
+select relname, 'is not a permanent table', 'restore the table ' || relname || ' from a backup'
+  from log where relpersistence <> 'p'
 union all
-select c.relname, 'has the policy ' || p.polname || ' of row-level security', format('drop policy %I on %I', p.polname, c.relname)
-  from pg_policy p join pg_class c on c.oid = p.polrelid where c.oid in ('events'::regclass, 'streams'::regclass)
+select relname, 'has row-level security, which can hide rows from some statements', pg_catalog.format('alter table %I disable row level security', relname)
+  from log where relrowsecurity
 union all
-select c.relname, 'has the rule ' || r.rulename || ', which can change statements', format('drop rule %I on %I', r.rulename, c.relname)
-  from pg_rewrite r join pg_class c on c.oid = r.ev_class where c.oid in ('events'::regclass, 'streams'::regclass) and c.relkind = 'r'
+select relname, 'has the policy ' || p.polname || ' of row-level security', pg_catalog.format('drop policy %I on %I', p.polname, relname)
+  from pg_catalog.pg_policy p join log on log.oid = p.polrelid
+union all
+select relname, 'has the rule ' || r.rulename || ', which can change statements', pg_catalog.format('drop rule %I on %I', r.rulename, relname)
+  from pg_catalog.pg_rewrite r join log on log.oid = r.ev_class where relkind = 'r'
  order by 1, 2`
 
 // Querier is a connection or a pool.
@@ -35,9 +41,36 @@ type Querier interface {
 // CheckTables is the function CheckTables for the database of the store.
 func (s *Store) CheckTables(ctx context.Context) error { return CheckTables(ctx, s.pool) }
 
-// CheckTables checks that the tables of the log are tables, without row-level security and rules. Error:
-// *UnsafeError, or the one of a connection.
+// checkSchemas checks that no schema can replace a catalog, a function or an operator of Postgres. Error: as CheckTables.
+func checkSchemas(ctx context.Context, conn Querier) error {
+	rows, err := conn.Query(ctx, "select s::text from pg_catalog.unnest(pg_catalog.current_schemas(true)) as s")
+	if err != nil {
+		return fmt.Errorf("check the search path: %w", err)
+	}
+	schemas, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("check the search path: %w", err)
+	}
+	for _, schema := range schemas {
+		switch {
+		case schema == "pg_catalog":
+			return nil
+		case !strings.HasPrefix(schema, "pg_temp_"): // a temporary table can stand in front of a table of the log only
+			return &UnsafeError{
+				TablesCheck, fmt.Sprintf("the search path has the schema %q before pg_catalog, so a statement can mean other tables and functions than it says", schema),
+				"remove search_path from the settings of the role and of the database, and from VQA_DATABASE_URL, or put pg_catalog first",
+			}
+		}
+	}
+	return nil
+}
+
+// CheckTables checks that the tables of the log are tables, without row-level security and rules, and that the search
+// path cannot replace what the check itself reads. Error: *UnsafeError, or the one of a connection.
 func CheckTables(ctx context.Context, conn Querier) error {
+	if err := checkSchemas(ctx, conn); err != nil {
+		return err
+	}
 	rows, err := conn.Query(ctx, tablesSQL)
 	if err != nil {
 		return fmt.Errorf("check the tables of the log: %w", err)
