@@ -11,6 +11,7 @@ import (
 	"vqa/eventstore/fold"
 	"vqa/eventstore/postgres"
 	"vqa/eventstore/translog"
+	"vqa/handlers/anchor"
 	"vqa/handlers/seal"
 )
 
@@ -70,7 +71,8 @@ func (p *Prover) Entry(ctx context.Context, accountID string, version int64) ([]
 	}
 	leaf := leafOf(places[0])
 	proof, err := p.Inclusion(ctx, p.known(), leaf)
-	if errors.Is(err, ErrPending) {
+	// The sealer removes partial tiles of a checkpoint an hour after the next one.
+	if errors.Is(err, ErrPending) || errors.Is(err, anchor.ErrMissing) {
 		h, headErr := p.Head(ctx)
 		if headErr != nil {
 			return nil, headErr
