@@ -99,17 +99,17 @@ func (w *alarmWatch) Run(ctx context.Context) {
 
 // check reads the subscribers and logs each alarm that changed. At the start of the service, waiting
 // events raise no alarm, because perhaps no node was running. When the database does not answer, the
-// alarms stay as they were.
+// alarms about subscribers stay as they were.
 func (w *alarmWatch) check(ctx context.Context, starting bool) {
 	ctx, cancel := context.WithTimeout(ctx, alarmsPatience)
 	defer cancel()
+	now := map[[2]string]alarm{}
 	all, err := w.read(ctx)
+	found := subscriberAlarms(all)
 	if err != nil {
 		w.log.DebugContext(ctx, "could not check the subscribers", "error", err)
-		return
+		all, found = w.known()
 	}
-	now := map[[2]string]alarm{}
-	found := subscriberAlarms(all)
 	if w.own != nil {
 		found = append(found, w.own()...)
 	}
@@ -131,6 +131,19 @@ func (w *alarmWatch) check(ctx context.Context, starting bool) {
 		}
 	}
 	w.subscribers, w.raised = all, now
+}
+
+// known returns the subscribers and their alarms as of the last check. Whoever owns the database can make them unreadable,
+// and must not silence the alarms of this node with that.
+func (w *alarmWatch) known() (subscribers []feed.Subscriber, alarms []alarm) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range w.raised {
+		if a.name == alarmParked || a.name == alarmLag {
+			alarms = append(alarms, a)
+		}
+	}
+	return w.subscribers, alarms
 }
 
 // names returns the names of the raised alarms, in order.

@@ -69,6 +69,22 @@ func TestAlarmsAreLoggedWhenTheyChange(t *testing.T) {
 	}
 }
 
+// TestOwnAlarmsNeedNoDatabase: whoever owns the database can make the subscribers unreadable.
+func TestOwnAlarmsNeedNoDatabase(t *testing.T) {
+	t.Parallel()
+	own := []alarm{{name: alarmLedger, subscriber: "ledger", detail: "position 7"}}
+	w := &alarmWatch{
+		log:  slog.New(slog.DiscardHandler),
+		read: func(context.Context) ([]feed.Subscriber, error) { return nil, errors.New("permission denied") },
+		own:  func() []alarm { return own },
+	}
+	w.check(t.Context(), false)
+	require.Equal(t, []string{alarmLedger}, w.names())
+	own = nil
+	w.check(t.Context(), false)
+	require.Empty(t, w.names())
+}
+
 func TestParkedEventsRaiseAnAlarm(t *testing.T) {
 	b := newToolbench(t)
 	b.subscribe(func(_ context.Context, e eventstore.Recorded) error {
