@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"vqa/domain/credit"
 	"vqa/handlers/anchor"
@@ -93,7 +94,7 @@ func (a *app) logSealerWith(ctx context.Context, key ed25519.PrivateKey) (s *sea
 		Events: a.store, Commands: a.commands, Codec: a.codec, Anchors: anchors, Tiles: tiles,
 		Witnesses: witnesses, Quorum: a.config.LedgerWitnessQuorum,
 		Key: key, Origin: public.Host + "/ledger/" + credit.LedgerKeyID(key.Public().(ed25519.PublicKey)),
-		Audit: a.auditAll, Now: a.clock.Now, Log: a.log,
+		Audit: a.auditAll, Now: a.clock.Now, Machine: time.Now, Log: a.log,
 	})
 	return s, end, nil
 }

@@ -84,6 +84,18 @@ func OpenCheckpoint(signed []byte, keys ...ed25519.PublicKey) (Checkpoint, []ed2
 	return c, by, err
 }
 
+// OnlySignedBy returns a signed checkpoint without the lines that none of the keys signed. Somebody who can change its
+// file can add such lines, up to a megabyte.
+func OnlySignedBy(signed []byte, keys ...ed25519.PublicKey) ([]byte, error) {
+	origin, _, _ := strings.Cut(string(signed), "\n")
+	opened, _, err := openNote(origin, signed, keys...)
+	if err != nil {
+		return nil, err
+	}
+	opened.UnverifiedSigs = nil
+	return note.Sign(opened)
+}
+
 // VerifierKey returns the public key of a log in the form that witnesses and other tools take.
 func VerifierKey(origin string, key ed25519.PublicKey) (string, error) {
 	return note.NewEd25519VerifierKey(origin, key)
@@ -117,16 +129,25 @@ func (s signer) Sign(msg []byte) ([]byte, error) { return ed25519.Sign(s.key, ms
 
 // open returns the text of a note and the keys that signed it.
 func open(name string, signed []byte, keys ...ed25519.PublicKey) (string, []ed25519.PublicKey, error) {
+	opened, by, err := openNote(name, signed, keys...)
+	if err != nil {
+		return "", nil, err
+	}
+	return opened.Text, by, nil
+}
+
+// openNote returns a note and the keys that signed it.
+func openNote(name string, signed []byte, keys ...ed25519.PublicKey) (*note.Note, []ed25519.PublicKey, error) {
 	var verifiers []note.Verifier
 	owners := map[uint32]ed25519.PublicKey{}
 	for _, key := range keys {
 		encoded, err := VerifierKey(name, key)
 		if err != nil {
-			return "", nil, fmt.Errorf("translog: %w", err)
+			return nil, nil, fmt.Errorf("translog: %w", err)
 		}
 		v, err := note.NewVerifier(encoded)
 		if err != nil {
-			return "", nil, fmt.Errorf("translog: %w", err)
+			return nil, nil, fmt.Errorf("translog: %w", err)
 		}
 		if _, twice := owners[v.KeyHash()]; !twice {
 			owners[v.KeyHash()], verifiers = key, append(verifiers, v)
@@ -134,11 +155,11 @@ func open(name string, signed []byte, keys ...ed25519.PublicKey) (string, []ed25
 	}
 	opened, err := note.Open(signed, note.VerifierList(verifiers...))
 	if err != nil {
-		return "", nil, fmt.Errorf("translog: the note is not signed by a known key: %w", err)
+		return nil, nil, fmt.Errorf("translog: the note is not signed by a known key: %w", err)
 	}
 	var by []ed25519.PublicKey
 	for _, s := range opened.Sigs {
 		by = append(by, owners[s.Hash])
 	}
-	return opened.Text, by, nil
+	return opened, by, nil
 }

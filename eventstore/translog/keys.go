@@ -130,6 +130,25 @@ func (k Keys) Lost() bool {
 	return false
 }
 
+// ReplacedFrom returns the statement that replaced a key without its signature, unless the key is the current one
+// again. It returns nil when there is none.
+func (k Keys) ReplacedFrom(key ed25519.PublicKey) *Statement {
+	var by *Statement
+	var current ed25519.PublicKey
+	for i, s := range k.Statements {
+		switch {
+		case s.Action == Revoke:
+			continue
+		case s.Key.Equal(key):
+			by = nil
+		case s.Action == Replace && current.Equal(key):
+			by = &k.Statements[i]
+		}
+		current = s.Key
+	}
+	return by
+}
+
 // Extend reports whether the statements begin with those of older keys.
 func (k Keys) Extend(older Keys) bool {
 	n := len(older.Statements)
@@ -238,7 +257,7 @@ var ErrUntrustedKey = errors.New("translog: the checkpoint is not signed by a ke
 // current one at its size, and not revoked for this size. Errors: ErrUntrustedKey, or the text is not a
 // checkpoint.
 func (k Keys) Open(log int64, signed []byte) (Checkpoint, error) {
-	c, by, err := OpenCheckpoint(signed, k.all()...)
+	c, by, err := OpenCheckpoint(signed, k.All()...)
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("%w: %w", ErrUntrustedKey, err)
 	}
@@ -250,8 +269,8 @@ func (k Keys) Open(log int64, signed []byte) (Checkpoint, error) {
 	return Checkpoint{}, ErrUntrustedKey
 }
 
-// all returns every key that ever was the current one.
-func (k Keys) all() []ed25519.PublicKey {
+// All returns every key that ever was the current one.
+func (k Keys) All() []ed25519.PublicKey {
 	var all []ed25519.PublicKey
 	for _, s := range k.Statements {
 		if s.Action != Revoke {

@@ -53,7 +53,7 @@ func (o Opening) Sign(key ed25519.PrivateKey) ([]byte, error) {
 
 // OpenOpening verifies a signed opening. Error: none of the keys signed it, or it is not an opening.
 func (k Keys) OpenOpening(signed []byte) (Opening, error) {
-	text, _, err := open(keyNote, signed, k.all()...)
+	text, _, err := open(keyNote, signed, k.All()...)
 	if err != nil {
 		return Opening{}, err
 	}

@@ -71,6 +71,13 @@ func testPlace(t *testing.T, p *anchor.Place) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"2", "3"}, names)
 
+	require.NoError(t, p.Put(ctx, "trees/0001/large", make([]byte, 1<<20)))
+	_, err = p.Read(ctx, "trees/0001/large")
+	require.NoError(t, err)
+	require.NoError(t, p.Put(ctx, "trees/0002/large", make([]byte, 1<<20+1)))
+	_, err = p.Read(ctx, "trees/0002/large")
+	require.ErrorContains(t, err, "more than 1048576 bytes")
+
 	require.NoError(t, p.Put(ctx, "trees/0001/tile/0/002.p/88", []byte("a")))
 	require.NoError(t, p.Remove(ctx, "trees/0001/tile/0/002.p/88"))
 	require.NoError(t, p.Remove(ctx, "trees/0001/tile/0/002.p/88"))

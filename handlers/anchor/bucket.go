@@ -3,7 +3,6 @@ package anchor
 import (
 	"context"
 	"errors"
-	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -96,7 +95,7 @@ func (b bucket) read(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(out.Body)
+	data, err := readAll(out.Body)
 	return data, errors.Join(err, out.Body.Close())
 }
 

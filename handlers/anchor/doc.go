@@ -12,7 +12,7 @@
 //   - Read returns the oldest version of an object. With object lock, newer versions and delete markers can
 //     hide a locked version, but cannot remove it.
 //   - Put replaces a file. Tiles and records are put, because the root of a checkpoint proves them.
-//   - Each call has a time limit.
+//   - Each call has a time limit, and a file of more than a megabyte is not read.
 //
 // # Limits
 //

@@ -82,11 +82,15 @@ func syncFolder(dir string) error {
 }
 
 func (f folder) read(_ context.Context, name string) ([]byte, error) {
-	data, err := os.ReadFile(f.path(name))
+	file, err := os.Open(f.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrMissing
 	}
-	return data, err
+	if err != nil {
+		return nil, err
+	}
+	data, err := readAll(file)
+	return data, errors.Join(err, file.Close())
 }
 
 func (f folder) list(_ context.Context, name, after string) ([]string, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -104,7 +105,19 @@ func (p *Place) Put(ctx context.Context, name string, data []byte) error {
 	return err
 }
 
-// Read returns the oldest version of a file. Error: ErrMissing.
+// mostSize bounds the files that are read. A bundle of records has at most 34 kB, and the notes of C2SP a megabyte.
+const mostSize = 1 << 20
+
+// readAll reads a file up to mostSize, because somebody else can replace it.
+func readAll(from io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(from, mostSize+1))
+	if err == nil && len(data) > mostSize {
+		err = fmt.Errorf("it has more than %d bytes, so the service did not write it", mostSize)
+	}
+	return data, err
+}
+
+// Read returns the oldest version of a file, of at most a megabyte. Error: ErrMissing.
 func (p *Place) Read(ctx context.Context, name string) ([]byte, error) {
 	return do(ctx, "read", name, func(ctx context.Context) ([]byte, error) { return p.store.read(ctx, name) })
 }

@@ -53,7 +53,11 @@ func (s *Sealer) act(ctx context.Context, action translog.Action, key ed25519.Pu
 	if err := by.check(); err != nil {
 		return translog.Statement{}, err
 	}
-	h, err := s.Anchors.Head(ctx, Head{})
+	anchors := s.Anchors
+	if action == translog.Replace {
+		anchors.Own = nil // it also ends a replacement that somebody else wrote
+	}
+	h, err := anchors.Head(ctx, Head{})
 	if err != nil {
 		return translog.Statement{}, err
 	}

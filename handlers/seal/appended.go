@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"vqa/eventstore/postgres"
 	"vqa/eventstore/translog"
@@ -17,6 +18,13 @@ var ErrUnsettled = errors.New("an event waits too long for its seal")
 // mostOwn bounds the events that the sealer demands.
 const mostOwn = 200_000
 
+// owned is an event that this node appended.
+type owned struct {
+	postgres.Place
+	// since is the time of the first pass after the append. The time in the row is the database's.
+	since time.Time
+}
+
 // remember takes over the appends of this process. Those of an earlier log are not demanded: it ended with a restore.
 func (s *Sealer) remember(h Head) {
 	places := s.Events.Appended()
@@ -24,13 +32,13 @@ func (s *Sealer) remember(h Head) {
 		if s.ownLog != 0 {
 			places = nil
 		}
-		s.own, s.ownLog = map[int64]postgres.Place{}, h.Opening.Number
+		s.own, s.ownLog = map[int64]owned{}, h.Opening.Number
 	}
 	if len(s.own)+len(places) > mostOwn {
 		clear(s.own) // sealing has stopped long ago, with an alarm
 	}
 	for _, p := range places {
-		s.own[p.Position] = p
+		s.own[p.Position] = owned{p, s.Machine()}
 	}
 }
 
@@ -41,7 +49,7 @@ func (s *Sealer) meet(r postgres.Raw) error {
 		return nil
 	}
 	if r.Version != p.Version || r.Chain != p.Chain || !r.RecordedAt.Equal(p.RecordedAt) { // the chain covers the stream
-		return notAppended(p)
+		return notAppended(p.Place)
 	}
 	delete(s.own, r.Position)
 	return nil
@@ -55,8 +63,8 @@ func (st *state) demand(ctx context.Context) error {
 	for position, p := range st.own {
 		switch {
 		case position <= st.position:
-			pending = append(pending, p)
-		case st.Now().Sub(p.RecordedAt) > mostUnsealed:
+			pending = append(pending, p.Place)
+		case st.Machine().Sub(p.since) > mostUnsealed:
 			unsettled = fmt.Errorf("%w: position %d, stream %s", ErrUnsettled, position, p.Stream)
 		}
 	}

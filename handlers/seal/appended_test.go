@@ -155,6 +155,9 @@ func TestReplacedKeyStatements(t *testing.T) {
 			require.ErrorAs(t, err, &found, name)
 			require.NotNil(t, s.Found())
 		}
+		served, err := s.ReadCheckpoint(t.Context(), 1, other.Newest().Checkpoint.Size)
+		require.Error(t, err, name)
+		require.Nil(t, served, name)
 	}
 }
 

@@ -16,7 +16,9 @@ func (s *Sealer) audit(ctx context.Context) error {
 	if err := s.checkTables(ctx); err != nil {
 		return err
 	}
-	h, err := s.anchored(ctx, Head{Keys: s.Newest().Keys}) // all checkpoints are listed
+	newest := s.Newest()
+	known := Head{Keys: newest.Keys, Openings: newest.Openings}
+	h, err := s.anchored(ctx, known) // all checkpoints are listed
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@
 // A pass runs every minute, or after 1,000 events, and does nothing without a new business event.
 //
 //  1. It reads the newest anchored checkpoint, the keys and the opening of the log. It checks that the tables of
-//     the log have no row-level security and no rules.
+//     the log are permanent, without row-level security and rules.
 //  2. It compares the rows of the last bundle with their records. After a restore they differ.
 //  3. It reads the rows after the checkpoint up to events_settled, and examines each: who wrote it, its
 //     version, its chain, and the laws of the ledger. The previous event of its stream must be the one in
@@ -33,7 +33,8 @@
 // it begins again. It is the only state: another node that seals is followed by reading its rows.
 //
 // The node also remembers where the database put the events that it appended (postgres.Store.Appended), until a pass
-// has met them. An event that is not settled within five minutes raises the alarm ledger_unsealed. A node that starts
+// has met them. An event that is not settled within five minutes raises the alarm ledger_unsealed, by the clock of the
+// machine, because the owner of the database sets that of the database. A node that starts
 // again remembers nothing, and neither does one after Restart.
 //
 // # Witnesses
@@ -47,13 +48,15 @@
 //
 // A contradiction is a *Finding. It names the row if there is one, raises the alarm ledger_finding, and
 // stops sealing. A finding of a reader, such as a proof that contradicts the log, raises the alarm for a day and
-// stops nothing. The sealer looks again every ten minutes, so a repair needs no restart of the service.
+// stops nothing. The sealer looks again every ten minutes, so a repair needs no restart of the service. After a finding
+// of an audit, each look is an audit, because a pass does not read all rows.
 // After a restore from a backup, sealing stops until Restart begins a log with another number.
 //
 // # Keys
 //
 // The first sealer pins its key. After that, only the current key of the statements seals. A node with
-// another key only reads, and raises ledger_unsealed when no other node seals.
+// another key only reads. It demands its own events in the tree that the others sign, and raises ledger_unsealed when no
+// other node seals. A statement that replaces a key as if it were lost is a finding of each node that still has the key.
 //
 // # Limits
 //

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"vqa/eventstore/translog"
@@ -61,6 +62,9 @@ type Anchors struct {
 	// Pins are the keys that may begin the log, or replace a lost key. Without pins, the first key that
 	// was anchored counts.
 	Pins []ed25519.PublicKey
+	// Own is the key of this node, or nil. A statement that replaces it without its signature, as if it were lost, is a
+	// finding, unless the new key is one of the Pins.
+	Own ed25519.PublicKey
 	// Witnesses are the keys of the configured witnesses, whose cosignatures belong to the checkpoints.
 	Witnesses []translog.Witness
 }
@@ -74,6 +78,14 @@ func (a Anchors) Keys(ctx context.Context) (translog.Keys, error) {
 	keys, err := translog.ReadKeys(signed, a.Pins...)
 	if err != nil {
 		return translog.Keys{}, &Finding{Problem: err.Error()}
+	}
+	pinned := func(s *translog.Statement) bool {
+		return slices.ContainsFunc(a.Pins, func(p ed25519.PublicKey) bool { return p.Equal(s.Key) })
+	}
+	if by := keys.ReplacedFrom(a.Own); by != nil && !pinned(by) {
+		return translog.Keys{}, &Finding{Problem: fmt.Sprintf("the key statement %d replaces the key of this node as if it were lost, without its signature (by %.100q, reason %.100q): "+
+			"somebody else wrote it, unless you did. Remove it, or replace its key with: vqa ledger keys replace. When it is yours, remove ledger.key of this node, or pin the new key in VQA_LEDGER_KEYS",
+			by.Number, by.Actor, by.Reason)}
 	}
 	return keys, nil
 }
@@ -100,11 +112,12 @@ func (a Anchors) Openings(ctx context.Context, keys translog.Keys) ([]translog.O
 
 // Checkpoint reads and verifies a checkpoint of a log. Errors: anchor.ErrMissing, *Finding.
 func (a Anchors) Checkpoint(ctx context.Context, keys translog.Keys, o translog.Opening, size int64) ([]byte, translog.Checkpoint, error) {
-	return a.openWith(ctx, o, size, func(signed []byte) (translog.Checkpoint, error) { return keys.Open(o.Number, signed) })
+	return a.openWith(ctx, keys, o, size, func(signed []byte) (translog.Checkpoint, error) { return keys.Open(o.Number, signed) })
 }
 
-// openWith reads a checkpoint that open accepts. Errors: anchor.ErrMissing, *Finding.
-func (a Anchors) openWith(ctx context.Context, o translog.Opening, size int64, open func(signed []byte) (translog.Checkpoint, error)) ([]byte, translog.Checkpoint, error) {
+// openWith reads a checkpoint that open accepts, without the lines that no key of the log signed. Errors:
+// anchor.ErrMissing, *Finding.
+func (a Anchors) openWith(ctx context.Context, keys translog.Keys, o translog.Opening, size int64, open func(signed []byte) (translog.Checkpoint, error)) ([]byte, translog.Checkpoint, error) {
 	name := checkpointName(o.Number, size)
 	signed, err := a.Files.Read(ctx, name)
 	if err != nil {
@@ -113,6 +126,9 @@ func (a Anchors) openWith(ctx context.Context, o translog.Opening, size int64, o
 	c, err := open(signed)
 	if err == nil && (c.Size != size || c.Origin != o.Origin) {
 		err = errors.New("its content is that of another checkpoint")
+	}
+	if err == nil {
+		signed, err = translog.OnlySignedBy(signed, keys.All()...)
 	}
 	if err != nil {
 		return nil, c, &Finding{Problem: fmt.Sprintf("the checkpoint %s: %v", name, err)}
@@ -131,7 +147,13 @@ func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 	if !h.Keys.Extend(known.Keys) {
 		return h, &Finding{Problem: "the key statements of the log were removed or replaced: they do not begin with those that this node has read before. When you began them again after a loss, restart the service"}
 	}
-	if h.Openings, err = a.Openings(ctx, h.Keys); err != nil || len(h.Openings) == 0 {
+	if h.Openings, err = a.Openings(ctx, h.Keys); err != nil {
+		return h, err
+	}
+	if len(h.Openings) == 0 && len(known.Openings) == 0 {
+		return h, nil
+	}
+	if err := extendOpenings(known.Openings, h.Openings); err != nil {
 		return h, err
 	}
 	h.Opening = h.Openings[len(h.Openings)-1]
@@ -168,17 +190,21 @@ func (a Anchors) Head(ctx context.Context, known Head) (Head, error) {
 	return a.addCosignatures(ctx, h)
 }
 
+// extendOpenings checks that the openings of the logs begin with those that were read before. Error: *Finding.
+func extendOpenings(known, now []translog.Opening) error {
+	for i, o := range known {
+		if i >= len(now) || now[i].Text() != o.Text() {
+			return &Finding{Problem: fmt.Sprintf("the opening of log %d was removed or replaced, which this node has read before: the anchors were replaced by older ones, or this node uses another place", o.Number)}
+		}
+	}
+	return nil
+}
+
 // signedOnce reads a checkpoint that some key of the log has signed, also one that was revoked since: a revocation
 // changes no file. Errors: anchor.ErrMissing, *Finding.
 func (a Anchors) signedOnce(ctx context.Context, keys translog.Keys, o translog.Opening, size int64) ([]byte, translog.Checkpoint, error) {
-	var ever []ed25519.PublicKey
-	for _, s := range keys.Statements {
-		if s.Action != translog.Revoke {
-			ever = append(ever, s.Key)
-		}
-	}
-	return a.openWith(ctx, o, size, func(signed []byte) (translog.Checkpoint, error) {
-		c, _, err := translog.OpenCheckpoint(signed, ever...)
+	return a.openWith(ctx, keys, o, size, func(signed []byte) (translog.Checkpoint, error) {
+		c, _, err := translog.OpenCheckpoint(signed, keys.All()...)
 		return c, err
 	})
 }

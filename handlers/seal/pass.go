@@ -27,14 +27,14 @@ func (s *Sealer) once(ctx context.Context) (sealed bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if err := s.checkTables(ctx); err != nil {
+		return false, err
+	}
 	if !s.PublicKey().Equal(h.Keys.Current) {
-		return false, s.watch(ctx)
+		return false, s.watch(ctx, h)
 	}
 	if err := s.Commands.AddLedgerKey(ctx, s.PublicKey()); err != nil {
 		return false, fmt.Errorf("publish the key: %w", err)
-	}
-	if err := s.checkTables(ctx); err != nil {
-		return false, err
 	}
 	if h, err = s.cosign(ctx, h); err != nil {
 		return false, err
@@ -160,8 +160,24 @@ func (s *Sealer) first(ctx context.Context, keys translog.Keys) error {
 	return nil
 }
 
-// watch is the pass of a node without the current key. It returns ErrNotApproved when nobody else seals.
-func (s *Sealer) watch(ctx context.Context) error {
+// watch is the pass of a node without the current key. It demands the events of this node in the tree that another node
+// has signed. Errors: *Finding, ErrUnsettled, or ErrNotApproved when nobody else seals.
+func (s *Sealer) watch(ctx context.Context, h Head) error {
+	s.remember(h)
+	st := s.newState(h)
+	if h.Signed != nil {
+		_, records, err := translog.ReadRecords(h.Checkpoint.Tree, st.files.Read(ctx), h.Checkpoint.Size-1)
+		if err != nil {
+			return fmt.Errorf("read the newest records of the log: %w", err)
+		}
+		if end, err := translog.ParseLeaf(records[len(records)-1]); err == nil {
+			st.tree, st.position = h.Checkpoint.Tree, end.Position
+		}
+	}
+	unsettled := st.demand(ctx)
+	if unsettled != nil && !errors.Is(unsettled, ErrUnsettled) {
+		return unsettled
+	}
 	log, err := s.Commands.LedgerLog(ctx)
 	if err != nil {
 		return err
@@ -186,7 +202,7 @@ func (s *Sealer) watch(ctx context.Context) error {
 		}
 		after = rows[len(rows)-1].Position
 	}
-	return nil
+	return unsettled
 }
 
 // upToDate returns the state at the anchored checkpoint, or at a tree that extends it.

@@ -72,7 +72,9 @@ type Options struct {
 	// Audit is the part of the daily audit that reads the whole database. It returns a problem, or "".
 	Audit func(ctx context.Context) (string, error)
 	Now   func() time.Time
-	Log   *slog.Logger
+	// Machine is the clock of this machine, for the alarms: whoever owns the database sets Now. Default: Now.
+	Machine func() time.Time
+	Log     *slog.Logger
 }
 
 // Sealer keeps the transparency log.
@@ -84,8 +86,10 @@ type Sealer struct {
 	state *state
 	// own are the events that this node appended to the log ownLog and that no pass has met, by position. pass
 	// guards them, too.
-	own    map[int64]postgres.Place
+	own    map[int64]owned
 	ownLog int64
+	// unsound is true from an audit with a finding to the next one without. pass guards it, too.
+	unsound bool
 
 	mu      sync.Mutex
 	head    Head
@@ -93,6 +97,8 @@ type Sealer struct {
 	// reported is what a reader of the log met last, at reportedAt.
 	reported   *Finding
 	reportedAt time.Time
+	// lookedAt is the time of the last look for a log that no pass has seen.
+	lookedAt time.Time
 	// lastGood is the end of the last pass without an error, and lastError the error since then.
 	lastGood  time.Time
 	lastError error
@@ -102,7 +108,16 @@ type Sealer struct {
 }
 
 // New returns a sealer.
-func New(opt Options) *Sealer { return &Sealer{Options: opt, lastGood: opt.Now()} }
+func New(opt Options) *Sealer {
+	if opt.Machine == nil {
+		opt.Machine = opt.Now
+	}
+	s := &Sealer{Options: opt, lastGood: opt.Machine()}
+	if opt.Key != nil {
+		s.Anchors.Own = s.PublicKey()
+	}
+	return s
+}
 
 // PublicKey verifies the checkpoints of this sealer.
 func (s *Sealer) PublicKey() ed25519.PublicKey { return s.Key.Public().(ed25519.PublicKey) }
@@ -126,12 +141,43 @@ func (s *Sealer) ReadCheckpoint(ctx context.Context, log, size int64) ([]byte, e
 }
 
 func (s *Sealer) readCheckpoint(ctx context.Context, log, size int64) ([]byte, error) {
-	newest, err := s.Newest(), error(nil)
-	if newest.Opening.Number < log { // this node has made no pass since the log began
-		if newest, err = s.Anchors.Head(ctx, newest); err != nil {
-			return nil, err
+	known := s.Newest()
+	if known.Opening.Number >= log {
+		signed, err := s.readWith(ctx, known, log, size)
+		if !errors.As(err, new(*Finding)) {
+			return signed, err
 		}
 	}
+	// This node has made no pass since the log began, or since another node seals with a new key.
+	if known.Opening.Number < log && !s.mayLook() {
+		return nil, nil
+	}
+	newest, err := s.anchored(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if s.head.Opening.Number < newest.Opening.Number {
+		s.head = newest
+	}
+	s.mu.Unlock()
+	return s.readWith(ctx, newest, log, size)
+}
+
+// mayLook limits the looks for a log that this node does not know. Anybody can ask for one.
+func (s *Sealer) mayLook() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.Machine()
+	if since := now.Sub(s.lookedAt); since >= 0 && since < lookEvery {
+		return false
+	}
+	s.lookedAt = now
+	return true
+}
+
+// readWith reads a checkpoint with the keys and openings of a head.
+func (s *Sealer) readWith(ctx context.Context, newest Head, log, size int64) (_ []byte, err error) {
 	// The name of an opening is its number, so the numbers are not always the indexes.
 	i := slices.IndexFunc(newest.Openings, func(o translog.Opening) bool { return o.Number == log })
 	if i < 0 || size < 1 {
@@ -156,14 +202,14 @@ func (s *Sealer) Report(ctx context.Context, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reported, s.reportedAt = s.keep(ctx, s.reported, found), s.Now()
+	s.reported, s.reportedAt = s.keep(ctx, s.reported, found), s.Machine()
 }
 
 // Found returns the finding of the last pass or audit, or one that was reported within a day, or nil.
 func (s *Sealer) Found() *Finding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.finding == nil && s.reported != nil && s.Now().Sub(s.reportedAt) < reportedFor {
+	if s.finding == nil && s.reported != nil && s.Machine().Sub(s.reportedAt) < reportedFor {
 		return s.reported
 	}
 	return s.finding
@@ -180,7 +226,7 @@ func (s *Sealer) stopped() bool {
 func (s *Sealer) Unsealed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lastError == nil || s.Now().Sub(s.lastGood) < mostUnsealed {
+	if s.lastError == nil || s.Machine().Sub(s.lastGood) < mostUnsealed {
 		return nil
 	}
 	return s.lastError
@@ -230,14 +276,21 @@ func (s *Sealer) crowded(ctx context.Context) bool {
 	return err == nil && known && settled-position >= sealAfter
 }
 
-// Pass makes one pass and reports whether it anchored a checkpoint. Errors: *Finding, ErrNotApproved,
+// Pass makes one pass and reports whether it anchored a checkpoint. After an audit with a finding it audits first, because
+// a pass does not look at all rows. Errors: *Finding, ErrNotApproved,
 // ErrRival, ErrUnwitnessed, ErrUnsettled, or a store cannot be reached.
 func (s *Sealer) Pass(ctx context.Context) (sealed bool, err error) {
 	s.pass.Lock()
 	defer s.pass.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	sealed, err = s.once(ctx)
+	if s.unsound {
+		err = s.audit(ctx)
+	}
+	if err == nil {
+		s.unsound = false
+		sealed, err = s.once(ctx)
+	}
 	s.note(ctx, err)
 	return sealed, err
 }
@@ -248,6 +301,7 @@ func (s *Sealer) FullAudit(ctx context.Context) error {
 	defer s.pass.Unlock()
 	err := s.audit(ctx)
 	if found := (*Finding)(nil); errors.As(err, &found) {
+		s.unsound = true
 		s.note(ctx, err)
 	}
 	return err
@@ -263,7 +317,7 @@ func (s *Sealer) note(ctx context.Context, err error) {
 	var found *Finding
 	switch {
 	case err == nil:
-		s.lastGood, s.lastError, s.finding = s.Now(), nil, nil
+		s.lastGood, s.lastError, s.finding = s.Machine(), nil, nil
 		return
 	case errors.As(err, &found):
 		s.finding = s.keep(ctx, s.finding, found)
