@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/credit"
+	"vqa/eventstore/translog"
 	"vqa/handlers/seal"
 )
 
@@ -43,7 +45,11 @@ func ledgerCheckpointCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				keyID, c := credit.LedgerKeyID(head.Keys.Current), head.Checkpoint
+				keyID, err := signer(head)
+				if err != nil {
+					return err
+				}
+				c := head.Checkpoint
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{
 						"key_id": keyID, "origin": c.Origin, "size": c.Size, "root": c.Root.String(), "cosignatures": len(head.Cosigned),
@@ -59,4 +65,19 @@ func ledgerCheckpointCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd)
+}
+
+// signer returns the id of the key that signed the newest checkpoint. Right after a rotation, that is the old key.
+func signer(h seal.Head) (string, error) {
+	var keys []ed25519.PublicKey
+	for _, s := range h.Keys.Statements {
+		if s.Action != translog.Revoke {
+			keys = append(keys, s.Key)
+		}
+	}
+	_, by, err := translog.OpenCheckpoint(h.Signed, keys...)
+	if err != nil {
+		return "", err
+	}
+	return credit.LedgerKeyID(by[0]), nil
 }

@@ -36,6 +36,8 @@ func TestLedgerKeysOnTheCommandLine(t *testing.T) {
 	kept, err := os.ReadFile(filepath.Join(b.config.DataDir, ledgerKeyFile+"."+first.KeyID))
 	require.NoError(t, err)
 	require.Equal(t, before, kept, "the old key stays")
+	b.json(&second, "ledger", "checkpoint", "--json")
+	require.Equal(t, first, second, "without new events, the checkpoint by the old key stands")
 	b.text("credits", "purchase", b.key.AccountID, "5", "--reason", "test", "--idempotency-key", "k1")
 	b.json(&second, "ledger", "checkpoint", "--json")
 	require.NotEqual(t, first.KeyID, second.KeyID)

@@ -9,8 +9,8 @@
 # transparency.py beside it, because the copy in a forged bundle may be forged, too.
 #
 # It prints "correct", or each row that is wrong. Exit status: 0 correct, 1 wrong, 2 nothing was compared: the
-# arguments are wrong, KEPT cannot be read, or the bundle lacks a file, which standard error names. It uses no
-# network: where the system allows it, the check runs in a network namespace without any interface.
+# arguments are wrong, KEPT or KEY cannot be read, or the bundle lacks a file. Standard error says which. It uses
+# no network: where the system allows it, the check runs in a network namespace without any interface.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then

@@ -1,6 +1,8 @@
 package export_test
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"os"
@@ -104,7 +106,7 @@ func TestDrill(t *testing.T) {
 	out, code = other.drill(t, past["checkpoint"], p.pin())
 	require.Equal(t, 1, code, out)
 	require.Contains(t, out, "ask for a bundle with --since and your file")
-	out, code = genuine.drill(t, past["checkpoint"], "AAAA")
+	out, code = genuine.drill(t, past["checkpoint"], base64.StdEncoding.EncodeToString(make([]byte, ed25519.PublicKeySize)))
 	require.Equal(t, 1, code, out)
 	require.Contains(t, out, "is not the given one")
 	out, code = genuine.with("entries.jsonl", []byte(strings.Replace(genuine["entries.jsonl"].String(), `"seconds\":20`, `"seconds\":21`, 1))).listed(t).drill(t, past["checkpoint"], p.pin())
@@ -177,4 +179,30 @@ func TestDrillOfAnIncompleteBundle(t *testing.T) {
 	out, code := two.drill(t, kept, p.pin())
 	require.Equal(t, 2, code, out)
 	require.Contains(t, out, "has no entries.jsonl, nodes.txt.")
+}
+
+// TestDrillOfUnusableArguments: a file or a key that is none is no wrong row, because nothing was compared.
+func TestDrillOfUnusableArguments(t *testing.T) {
+	t.Parallel()
+	p, m, kept := bundleAndCheckpoint(t)
+	for _, key := range []string{"AAAA", "not base64", "lk_0c88e4b2a1d3f567"} {
+		out, code := m.drill(t, kept, key)
+		require.Equal(t, 2, code, out)
+		require.Contains(t, out, key+" is not a public key, so nothing was checked.")
+	}
+	signed, err := os.ReadFile(kept)
+	require.NoError(t, err)
+	damaged := m.with("entries.jsonl", m["entries.jsonl"].Bytes()[:100]).folder(t)
+	for name, path := range map[string]string{
+		"text":             file(t, "text", "Dear auditor,\n\nhere is the checkpoint.\n"),
+		"bytes":            file(t, "bytes", "\x00\xff\xfe"),
+		"nothing":          file(t, "nothing", ""),
+		"a cut checkpoint": file(t, "cut", string(signed[:60])),
+		"a cut proof":      file(t, "cut.tlog-proof", "c2sp.org/tlog-proof@v1\nextra MTA6dnFh"),
+		"a damaged bundle": damaged,
+	} {
+		out, code := m.drill(t, path, p.pin())
+		require.Equal(t, 2, code, "%s: %s", name, out)
+		require.Contains(t, out, path+" is not a checkpoint, a .tlog-proof or the folder of a bundle, so nothing was compared.", name)
+	}
 }

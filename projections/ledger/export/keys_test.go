@@ -73,6 +73,12 @@ func TestBundleAfterActs(t *testing.T) {
 	_, err = second.prover.Ledger(t.Context(), id, old.Signed)
 	require.True(t, fault.Has(err, fault.ValidationFailed), "%v", err)
 	require.ErrorContains(t, err, "A bundle covers one log")
+	// A true checkpoint of the log before, by a key that may not sign in this log, is not called a forgery.
+	m, _ = second.bundle(t, id, nil)
+	out, code = m.drill(t, file(t, "kept", string(old.Signed)), first.pin())
+	require.Equal(t, 1, code, out)
+	require.Contains(t, out, "you kept one of the log vqa.example/ledger. A bundle covers one log. Run vqa ledger verify --against")
+	require.NotContains(t, out, "may sign it")
 
 	third := first.restarted(newPlatform(t, "c").sealer.Key)
 	_, err = third.sealer.Replace(t.Context(), by)

@@ -1,10 +1,12 @@
-"""Signatures, notes, key statements and Merkle proofs of a ledger bundle. verify.py uses it.
+"""Signatures, notes, key statements and Merkle proofs of a ledger bundle, and what its reader gives. verify.py uses it.
 
 The formats are those of RFC 6962 (trees), RFC 8032 (ed25519), c2sp.org/signed-note and
 c2sp.org/tlog-checkpoint.
 """
 import base64
 import hashlib
+import json
+import os
 
 # --- ed25519 (RFC 8032, verification only) ---------------------------------
 
@@ -185,6 +187,35 @@ class Keys:
         return c
 
 
+# --- records -----------------------------------------------------------------
+
+
+def netstrings(*fields):
+    out = b""
+    for field in fields:
+        data = field if isinstance(field, bytes) else str(field).encode()
+        out += str(len(data)).encode() + b":" + data
+    return out
+
+
+def fields_of(record):
+    """Returns the fields of a record, which is made of netstrings."""
+    out = []
+    while record:
+        size, _, record = record.partition(b":")
+        n = number(size.decode())
+        if len(record) < n:
+            raise ValueError("a record is cut")
+        out.append(record[:n].decode())
+        record = record[n:]
+    return out
+
+
+def record_of(row):
+    """Returns the record of the event's leaf in the log."""
+    return netstrings("vqa-leaf-1", row["position"], row["recorded_at"], row["stream"], row["version"], row["chain"])
+
+
 # --- trees (RFC 6962) ---------------------------------------------------------
 
 
@@ -258,3 +289,71 @@ def consistent(m, older, n, newer, proof):
             second = node_hash(second, h)
         a, b = a >> 1, b >> 1
     return b == 0 and first == older and second == newer
+
+
+# --- what the reader gives ----------------------------------------------------
+
+# The errors of a malformed file.
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
+
+
+class Unusable(Exception):
+    """What the caller gave cannot be used, so nothing was checked."""
+
+
+def reason(error):
+    return "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+
+
+class Kept:
+    """What the caller kept: a signed checkpoint, and the streams, versions and records of leaves, if there are any."""
+
+    def __init__(self, path):
+        try:
+            self.read(path)
+        except OSError as e:
+            raise Unusable("Cannot read %s, the file that you kept: %s." % (e.filename, reason(e)))
+        except UNREADABLE:
+            raise Unusable("%s is not a checkpoint, a .tlog-proof or the folder of a bundle, so nothing was compared." % path)
+
+    def read(self, path):
+        self.bundle, self.records = os.path.isdir(path), []
+        with open(os.path.join(path, "checkpoint.txt") if self.bundle else path, encoding="utf-8", newline="") as f:
+            note = f.read()
+        if "\n\n" not in note:
+            note = base64.b64decode(note, validate=False).decode()  # the header of a response
+        if self.bundle:
+            with open(os.path.join(path, "entries.jsonl"), encoding="utf-8", newline="") as f:
+                for version, line in enumerate(f, 1):
+                    row = json.loads(line)
+                    self.records.append((row["stream"], version, record_of(row)))
+        elif note.startswith("c2sp.org/tlog-proof@v1\n"):
+            head, _, note = note.partition("\n\n")
+            record = base64.b64decode(head.split("\n")[1][len("extra "):], validate=True)
+            fields = fields_of(record)
+            self.records.append((fields[3], number(fields[4]), record))
+        self.note, self.origin = note, Checkpoint(note.rpartition("\n\n")[0] + "\n").origin
+
+
+def keys_of(given, file):
+    """Returns the keys that the caller gave: some in base64, and those of a file with a list, if there is one."""
+    listed = []
+    if file:
+        try:
+            with open(file, encoding="utf-8") as f:
+                listed = [k["public_key"] for k in json.load(f)["keys"]]
+        except OSError as e:
+            raise Unusable("Cannot read %s, the list of keys: %s." % (file, reason(e)))
+        except UNREADABLE:
+            pass
+        if not listed:
+            raise Unusable("%s is not a list of keys, so nothing was checked. Save /.well-known/vqa-ledger-keys.json of the platform." % file)
+    keys = []
+    for key in given + listed:
+        try:
+            keys.append(base64.b64decode(key, validate=True))
+        except (ValueError, TypeError):
+            keys.append(b"")
+        if len(keys[-1]) != 32:
+            raise Unusable("%s is not a public key, so nothing was checked. The key is 44 characters of base64 that end with =." % key)
+    return keys

@@ -13,7 +13,7 @@ PATH is what you kept from the past: a checkpoint, the .tlog-proof of a transact
 program checks that the log of this bundle contains that past.
 
 Exit status: 0 the bundle is valid, 1 there are mismatches (each is named), 2 nothing was checked, because
-the bundle lacks a file (each is named), or the bundle or PATH cannot be read.
+the bundle lacks a file (each is named), or KEY, FILE, PATH or the bundle cannot be read.
 """
 import sys
 
@@ -41,42 +41,18 @@ def module(name):
 _statement, _transparency = module("statement"), module("transparency")
 Ledger, TOTALS, page_body, strict, text = _statement.Ledger, _statement.TOTALS, _statement.page_body, _statement.strict, _statement.text
 EMPTY, STATEMENTS, Keys, consistent = _transparency.EMPTY, _transparency.STATEMENTS, _transparency.Keys, _transparency.consistent
+UNREADABLE, Kept, Unusable, keys_of = _transparency.UNREADABLE, _transparency.Kept, _transparency.Unusable, _transparency.keys_of
+netstrings, fields_of, record_of = _transparency.netstrings, _transparency.fields_of, _transparency.record_of
 key_id, leaf_hash, number, open_note = _transparency.key_id, _transparency.leaf_hash, _transparency.number, _transparency.open_note
 hashes_of, path, root_of, sha256_of = _transparency.hashes_of, _transparency.path, _transparency.root_of, _transparency.sha256_of
 
 ZERO = bytes(32)
 
 
-def netstrings(*fields):
-    out = b""
-    for field in fields:
-        data = field if isinstance(field, bytes) else str(field).encode()
-        out += str(len(data)).encode() + b":" + data
-    return out
-
-
-def fields_of(record):
-    """Returns the fields of a record, which is made of netstrings."""
-    out = []
-    while record:
-        size, _, record = record.partition(b":")
-        n = number(size.decode())
-        if len(record) < n:
-            raise ValueError("a record is cut")
-        out.append(record[:n].decode())
-        record = record[n:]
-    return out
-
-
 def link(before, row):
     """Returns the chain after one more event: the SHA-256 of the previous chain and the event."""
     return hashlib.sha256(before + netstrings(
         "vqa-event-1", row["stream"], row["version"], row["type"], row["account_id"], row["data"], row["meta"])).digest()
-
-
-def record_of(row):
-    """Returns the record of the event's leaf in the log."""
-    return netstrings("vqa-leaf-1", row["position"], row["recorded_at"], row["stream"], row["version"], row["chain"])
 
 
 # The SHA-256 of the page up to its body without the title, and of README.txt with ACCOUNT for the account.
@@ -89,10 +65,6 @@ FILES = {"entries.jsonl", "nodes.txt", "proof.json", "log.json", "checkpoint.txt
 ROW = {"index", "position", "recorded_at", "stream", "version", "type", "account_id", "data", "meta", "chain"}
 
 MANIFEST = {"format", "account_id", "entries", "origin", "size", "older_size", "files"}
-
-
-# The errors of a malformed file.
-UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
 class Check:
@@ -268,27 +240,16 @@ class Check:
 
     def kept(self, kept, account, rows):
         """Checks that the log contains the past that the caller kept."""
-        checkpoint = os.path.join(kept, "checkpoint.txt") if os.path.isdir(kept) else kept
-        with open(checkpoint, encoding="utf-8", newline="") as f:
-            note = f.read()
-        if "\n\n" not in note:
-            note = base64.b64decode(note, validate=False).decode()  # the header of a response
-        if os.path.isdir(kept):  # a bundle, possibly of another account
-            with open(os.path.join(kept, "entries.jsonl"), encoding="utf-8", newline="") as f:
-                for version, line in enumerate(f, 1):
-                    row = json.loads(line)
-                    if row["stream"] != "credit/" + account:
-                        print("NOTE      the bundle that you kept is of another account, so only its checkpoint was compared")
-                        break
-                    if not self.same(version, record_of(row), account, rows):
-                        break
-        elif note.startswith("c2sp.org/tlog-proof@v1\n"):
-            head, _, note = note.partition("\n\n")
-            record = base64.b64decode(head.split("\n")[1][len("extra "):], validate=True)
-            fields = fields_of(record)
-            if fields[3] == "credit/" + account:
-                self.same(number(fields[4]), record, account, rows)
-        self.past(self.keys.open(self.number, note))
+        for stream, version, record in kept.records:
+            if stream != "credit/" + account:
+                if kept.bundle:
+                    print("NOTE      the bundle that you kept is of another account, so only its checkpoint was compared")
+                break
+            if not self.same(version, record, account, rows):
+                break
+        origins = [origin for origin, _ in self.openings]
+        log = origins.index(kept.origin) + 1 if kept.origin in origins else self.number
+        self.past(self.keys.open(log, kept.note))
 
     def same(self, version, record, account, rows):
         """Checks that an entry is the kept one."""
@@ -315,23 +276,11 @@ class Check:
             self.mismatch("older.txt", "the log was forked: the checkpoint of %d leaves that you kept has another root" % c.size)
 
 
-def unreadable(kept):
-    """Returns why what the caller kept cannot be read, or None."""
-    for name in [os.path.join(kept, n) for n in ("checkpoint.txt", "entries.jsonl")] if os.path.isdir(kept) else [kept]:
-        try:
-            open(name, "rb").close()
-        except OSError as e:
-            why = "no such file" if isinstance(e, FileNotFoundError) else e.strerror
-            return "Cannot read %s, the file that you kept: %s." % (name, why)
-    return None
-
-
 def incomplete(folder):
-    """Returns which files the bundle lacks, or None."""
+    """Refuses a bundle that lacks files."""
     missing = sorted(name for name in FILES | {"manifest.json"} if not os.path.exists(os.path.join(folder, name)))
-    if not missing:
-        return None
-    return "The bundle is incomplete, so nothing was checked: %s has no %s. Ask for the whole bundle." % (folder, ", ".join(missing))
+    if missing:
+        raise Unusable("The bundle is incomplete, so nothing was checked: %s has no %s. Ask for the whole bundle." % (folder, ", ".join(missing)))
 
 
 def acts(check):
@@ -352,18 +301,14 @@ def main():
     parser.add_argument("--keys", metavar="FILE", help="the platform's published list of keys, any of which counts as given")
     parser.add_argument("--kept", metavar="PATH", help="a checkpoint, a .tlog-proof or an older bundle that you kept")
     given = parser.parse_args()
-    problem = (unreadable(given.kept) if given.kept else None) or incomplete(given.folder)
-    if problem:
-        print(problem, file=sys.stderr)
+    try:
+        pins, kept = keys_of(given.key, given.keys), Kept(given.kept) if given.kept else None
+        incomplete(given.folder)
+    except Unusable as e:
+        print(e, file=sys.stderr)
         return 2
     check = Check(given.folder)
     try:
-        if given.keys:
-            with open(given.keys, encoding="utf-8") as f:
-                given.key += [k["public_key"] for k in json.load(f)["keys"]]
-        pins = [base64.b64decode(k, validate=True) for k in given.key]
-        if given.keys and not pins:
-            raise ValueError("%s has no key" % given.keys)
         manifest = check.files()
         account = manifest["account_id"]
         check.log(pins)
@@ -375,8 +320,8 @@ def main():
         stated = (len(rows), check.newest.origin, check.newest.size, check.older.size)
         if stated != tuple(manifest[field] for field in ("entries", "origin", "size", "older_size")):
             check.mismatch("manifest.json", "the number of entries or the checkpoints differ from the files")
-        if given.kept:
-            check.kept(given.kept, account, rows)
+        if kept:
+            check.kept(kept, account, rows)
     except (OSError,) + UNREADABLE as e:
         print("MISMATCH  the bundle cannot be verified: %s: %s" % (type(e).__name__, e))
         print("VERDICT   NOT VALID")
