@@ -128,12 +128,16 @@ type streamPrinter struct {
 	last    string // the answer of the last line
 	refused bool   // the reason why the question cannot be answered was printed
 	results int
+	answers int   // results that are not indeterminate
 	broken  error // of a line of JSON
 }
 
 func (p *streamPrinter) print(r camera.Received) {
-	if _, is := r.Message.(message.Result); is {
+	if m, is := r.Message.(message.Result); is {
 		p.results++
+		if m.Answer != answer.Indeterminate {
+			p.answers++
+		}
 	}
 	if p.options.json {
 		p.line(r.Raw)
@@ -232,6 +236,9 @@ func (p *streamPrinter) end(st client.Stream) error {
 	silent := p.results == 0 && (reason == stream.Completed || reason == stream.InsufficientCredits)
 	if silent {
 		fmt.Fprintln(p.stderr, "vqa: The model gave no answer. Check the engine with vqa doctor, or send a longer video.")
+	}
+	if p.results > 0 && p.answers == 0 && !p.refused && !p.options.json {
+		fmt.Fprintln(p.stderr, "vqa: Every answer was indeterminate. Ask about a class that GET /v1/models lists, or show it larger and longer.")
 	}
 	if silent || reason != stream.Completed && reason != stream.Canceled {
 		return exitFailed

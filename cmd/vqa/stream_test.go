@@ -93,6 +93,17 @@ func TestStreamPrintsAnswersWhenTheyChange(t *testing.T) {
 	}
 }
 
+// printed returns what a printer says about a question and messages.
+func printed(t *testing.T, prompt string, messages []message.Server) (p *streamPrinter, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	p = &streamPrinter{stdout: terminal.NewScreen(stdout), stderr: stderr, query: query.Compile(prompt)}
+	for _, m := range received(t, messages...) {
+		p.print(m)
+	}
+	return p, stdout, stderr
+}
+
 // TestStreamSaysWhyAQuestionHasNoAnswer: the reason comes once, and only for a question that no model can answer.
 func TestStreamSaysWhyAQuestionHasNoAnswer(t *testing.T) {
 	t.Parallel()
@@ -120,14 +131,33 @@ func TestStreamSaysWhyAQuestionHasNoAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var stdout, stderr bytes.Buffer
-			p := streamPrinter{stdout: terminal.NewScreen(&stdout), stderr: &stderr, query: query.Compile(tt.prompt)}
-			for _, m := range received(t, tt.messages...) {
-				p.print(m)
-			}
+			_, stdout, stderr := printed(t, tt.prompt, tt.messages)
 			require.True(t, strings.HasPrefix(stdout.String(), tt.want), stdout.String())
 			require.Equal(t, strings.Count(tt.want, "not assessed"), strings.Count(stdout.String(), "not assessed"), stdout.String())
 			require.Empty(t, stderr.String())
+		})
+	}
+}
+
+// TestStreamSaysThatNoAnswerWasSure: such as about an object that the model does not know.
+func TestStreamSaysThatNoAnswerWasSure(t *testing.T) {
+	t.Parallel()
+	unsure, sure := message.Result{Answer: answer.Indeterminate}, message.Result{Answer: answer.No, Confidence: .9}
+	reason := "completed"
+	for name, tt := range map[string]struct {
+		prompt   string
+		messages []message.Server
+		says     bool
+	}{
+		"an unknown object":      {"Is there a dragon?", []message.Server{unsure, unsure}, true},
+		"an answer in between":   {"Is there a dragon?", []message.Server{unsure, sure, unsure}, false},
+		"the reason was printed": {"Is the dog barking?", []message.Server{unsure}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _, stderr := printed(t, tt.prompt, tt.messages)
+			require.NoError(t, p.end(client.Stream{ID: "st_1", Livemode: true, EndReason: &reason}))
+			require.Equal(t, tt.says, strings.Contains(stderr.String(), "Every answer was indeterminate."), stderr.String())
 		})
 	}
 }

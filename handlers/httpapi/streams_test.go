@@ -290,7 +290,9 @@ func TestStreamClientsAreAuthorized(t *testing.T) {
 		w.refused(reached, 429, fault.ConcurrencyLimitExceeded, "")
 		require.Equal(t, "socket of "+id, reached.at("error.message"))
 	}
-	w.refused(get(""), 401, fault.InvalidAPIKey, "")
+	missing := get("")
+	w.refused(missing, 401, fault.InvalidAPIKey, "token")
+	require.Contains(t, missing.at("error.message"), "The client token is missing.", "a browser cannot send the header Authorization")
 	w.refused(get("?token=none"), 401, fault.InvalidAPIKey, "")
 	w.refused(get("?token="+signal+"&token="+signal), 401, fault.InvalidAPIKey, "token")
 	w.refused(get("?token="+c.key.Secret), 401, fault.InvalidAPIKey, "token")

@@ -31,7 +31,7 @@ func (e *Edge) authenticate(x *Exchange, r *http.Request) error {
 		if x.operation.optional {
 			return nil
 		}
-		return fault.New(fault.InvalidAPIKey, "")
+		return x.operation.uncredentialed()
 	}
 	x.credential = credential
 	caller, granted := x.granted(r.Context(), credential)
@@ -196,6 +196,14 @@ func (op *operation) bearer(r *http.Request) (credential string, given bool, err
 		return "", true, fault.New(fault.InvalidAPIKey, "A WebSocket does not accept an API key. Create a client token with POST /v1/client_tokens.").WithParam("token")
 	}
 	return credential, given, nil
+}
+
+// uncredentialed is the refusal of a request without a credential.
+func (op *operation) uncredentialed() error {
+	if op.socket {
+		return fault.New(fault.InvalidAPIKey, "The client token is missing. Send one with the scope streams:signal in the query parameter `token`.").WithParam("token")
+	}
+	return fault.New(fault.InvalidAPIKey, "")
 }
 
 // checkOrigin refuses a session on a WebSocket that a page of another origin opens: sessions are for the pages
