@@ -184,7 +184,7 @@ func startDatabase(t *testing.T, dir string) *database {
 // newPrimary starts a server with an empty database.
 func newPrimary(t *testing.T) *database {
 	t.Helper()
-	dir, err := os.MkdirTemp(workshop, "primary-")
+	dir, err := os.MkdirTemp(workshop, "primary-") //nolint:usetesting // Postgres, another user, must be able to enter the folder
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
 	return startDatabase(t, dir)
@@ -217,7 +217,7 @@ func (d *database) replicate(t *testing.T) *database {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	dir, err := os.MkdirTemp(workshop, "replica-")
+	dir, err := os.MkdirTemp(workshop, "replica-") //nolint:usetesting // Postgres, another user, must be able to enter the folder
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
 	password, _ := d.parsed().User.Password()
