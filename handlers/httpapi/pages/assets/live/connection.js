@@ -13,7 +13,8 @@ async function test(token, way) {
     const { id, ice_servers: servers } = await preflight(token, {});
     if (way === "relay" && !hasRelay(servers))
         return null;
-    const peer = new RTCPeerConnection({ iceServers: forBrowser(servers), iceTransportPolicy: way === "relay" ? "relay" : "all" });
+    const [used, policy] = way === "relay" ? [servers, "relay"] : [withoutRelays(servers), "all"];
+    const peer = new RTCPeerConnection({ iceServers: forBrowser(used), iceTransportPolicy: policy });
     try {
         peer.addTransceiver("video", { direction: "sendonly" });
         await peer.setLocalDescription(await peer.createOffer());
@@ -25,6 +26,13 @@ async function test(token, way) {
     finally {
         peer.close();
     }
+}
+// withoutRelays keeps STUN. An account has four places at the relay for all of its tests, and a browser takes one for each
+// address of a relay that it knows.
+function withoutRelays(servers) {
+    return servers
+        .map((server) => ({ ...server, urls: server.urls.filter((url) => !url.startsWith("turn")) }))
+        .filter(({ urls }) => urls.length > 0);
 }
 function hasRelay(servers) {
     return servers.some(({ urls }) => urls.some((url) => url.startsWith("turn")));
