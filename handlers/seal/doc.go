@@ -63,4 +63,8 @@
 // A row whose payload was changed, but not its chain, contradicts no leaf. The sealer finds it when the row
 // is new or belongs to a ledger; the daily audit finds it everywhere. The same audit finds a checkpoint that was
 // removed although a newer one is anchored.
+//
+// A sealed event of a stream that is not a ledger can be removed, with the later ones of the stream. Another event with
+// its version is then signed by a node that has met no event of this stream since its start. The daily audit names the
+// removed event.
 package seal

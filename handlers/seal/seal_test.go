@@ -321,5 +321,10 @@ func TestUnsealedIsReported(t *testing.T) {
 	files.left = 1000
 	w.seals(s)
 	require.NoError(t, s.Unsealed())
+	w.skip(15 * time.Minute)
+	require.ErrorIs(t, s.Unsealed(), seal.ErrSlow, "a pass that does not end raises the alarm, too")
+	_, err = s.Pass(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, s.Unsealed())
 	require.Contains(t, codec.Events().Names(), "ledger.sealed")
 }

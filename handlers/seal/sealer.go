@@ -52,6 +52,9 @@ const (
 	reportedFor = 24 * time.Hour
 	// mostUnsealed is the time without a successful pass that raises an alarm.
 	mostUnsealed = 5 * time.Minute
+	// mostPass is the time that a pass or an audit may take before an alarm: whoever answers slowly must not delay the
+	// seals unseen. The audit of 60 million events takes as long.
+	mostPass = 15 * time.Minute
 )
 
 // Options are the parts of a Sealer.
@@ -222,14 +225,21 @@ func (s *Sealer) stopped() bool {
 	return s.finding != nil
 }
 
-// Unsealed returns the last error when no pass has succeeded for five minutes, else nil.
+// ErrSlow says that no pass has ended for 15 minutes.
+var ErrSlow = errors.New("no pass has ended for 15 minutes: the database or the place of the checkpoints answers slowly, or the audit of a large log takes long")
+
+// Unsealed returns the last error when no pass has succeeded for five minutes, ErrSlow when none has ended for 15, else
+// nil.
 func (s *Sealer) Unsealed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lastError == nil || s.Machine().Sub(s.lastGood) < mostUnsealed {
-		return nil
+	switch waited := s.Machine().Sub(s.lastGood); {
+	case s.lastError != nil && waited >= mostUnsealed:
+		return s.lastError
+	case waited >= mostPass:
+		return ErrSlow
 	}
-	return s.lastError
+	return nil
 }
 
 // Run seals at once, then every minute or after 1,000 events, until ctx ends. It audits an hour after its start, and
