@@ -232,3 +232,45 @@ func TestBrokenColumns(t *testing.T) {
 	_, err = w.store.Load(t.Context(), fold.Credit.Stream(w.account))
 	require.ErrorContains(t, err, "is null")
 }
+
+// TestAnotherEventInItsPlace removes a sealed event of a stream that the sealer does not remember, and lets the service
+// append another one with its version. After an audit, the sealer knows the versions in the tree.
+func TestAnotherEventInItsPlace(t *testing.T) {
+	t.Parallel()
+	for _, audited := range []bool{true, false} {
+		w := newWorld(t)
+		s := w.sealer()
+		stream := fold.Account.Stream(w.account).String()
+		w.seals(s)
+		w.sql("create table kept as select * from streams where stream = '" + stream + "'")
+		require.NoError(t, w.RestrictAccount(t.Context(), w.account, "fraud", "ada", ""))
+		for range 300 { // more than a bundle, whose rows each pass compares
+			w.buy(w.account, 1)
+		}
+		w.seals(s)
+		s = w.sealer()
+		if audited {
+			require.NoError(t, s.FullAudit(t.Context()))
+		}
+		w.buy(w.account, 1)
+		w.seals(s)
+		w.sql("delete from events where stream = '"+stream+"' and version > (select version from kept)",
+			"update streams s set version = k.version, prior_version = k.prior_version, chain = k.chain, snapshot = k.snapshot, "+
+				"snapshot_version = k.snapshot_version, snapshot_chain = k.snapshot_chain from kept k where s.stream = k.stream")
+		require.NoError(t, w.RestrictAccount(t.Context(), w.account, "another reason", "ada", ""))
+		var found *seal.Finding
+		if !audited {
+			w.seals(s) // doc.go names this limit
+			require.ErrorAs(t, s.FullAudit(t.Context()), &found)
+			continue
+		}
+		before := len(w.checkpoints(1))
+		for range 2 {
+			_, err := s.Pass(t.Context())
+			require.ErrorAs(t, err, &found)
+			require.Equal(t, stream, found.Stream)
+			require.Contains(t, found.Problem, "the tree has this stream up to version 3")
+			require.Len(t, w.checkpoints(1), before, "nothing is signed")
+		}
+	}
+}

@@ -23,9 +23,15 @@ func (s *Sealer) audit(ctx context.Context) error {
 		return err
 	}
 	if h.Signed != nil {
-		if err := s.trace(ctx, h); err != nil {
+		known := newVersions(h.Opening.Number)
+		err := s.traceAll(ctx, h, func(l translog.Leaf) {
+			known.add(l.Stream, l.Version)
+			known.position = l.Position
+		})
+		if err != nil {
 			return err
 		}
+		s.versions = known
 		if err := s.compareAnchors(ctx, h); err != nil {
 			return err
 		}
@@ -84,6 +90,11 @@ func (s *Sealer) compareRecent(ctx context.Context, h Head, records [][]byte, fi
 
 // trace compares all records with their rows, in order. Error: *Finding for the first row that differs.
 func (s *Sealer) trace(ctx context.Context, h Head) error {
+	return s.traceAll(ctx, h, func(translog.Leaf) {})
+}
+
+// traceAll is trace. It calls each with each leaf that has its row.
+func (s *Sealer) traceAll(ctx context.Context, h Head, each func(translog.Leaf)) error {
 	files, after := Tree{s.Tiles, h.Opening.Number}, int64(0)
 	for index := int64(0); index < h.Checkpoint.Size; index += translog.TileWidth {
 		first, records, err := translog.ReadRecords(h.Checkpoint.Tree, files.Read(ctx), index)
@@ -97,8 +108,10 @@ func (s *Sealer) trace(ctx context.Context, h Head) error {
 		if found != nil {
 			return found
 		}
-		if leaves, _ := leavesOf(records); len(leaves) > 0 {
-			after = leaves[len(leaves)-1].Position
+		leaves, _ := leavesOf(records)
+		for _, l := range leaves {
+			each(l)
+			after = l.Position
 		}
 	}
 	return nil

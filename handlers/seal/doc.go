@@ -65,6 +65,6 @@
 // removed although a newer one is anchored.
 //
 // A sealed event of a stream that is not a ledger can be removed, with the later ones of the stream. Another event with
-// its version is then signed by a node that has met no event of this stream since its start. The daily audit names the
-// removed event.
+// its version is then signed by a node that has neither audited nor met an event of this stream since its start. An audit
+// remembers the version of each stream in the tree, of up to two million, so that a later pass names such an event.
 package seal

@@ -56,10 +56,17 @@ func (st *state) take(ctx context.Context, rows []postgres.Raw) error {
 			}
 			touched[r.Stream.ID], st.moved[r.Stream.ID] = true, true
 		} else {
-			if problem := follows(st.heads[r.Stream.String()], r); problem != "" {
+			problem := follows(st.heads[r.Stream.String()], r)
+			if problem == "" {
+				problem = st.versions.sealed(st.files.Log, r)
+			}
+			if problem != "" {
 				return &Finding{Problem: problem, Stream: r.Stream.String(), Version: r.Version, Position: r.Position}
 			}
 			st.heads[r.Stream.String()] = head{r.Version, r.Chain}
+			if st.versions != nil {
+				st.fresh[r.Stream.String()] = r.Version
+			}
 		}
 		records[i] = leafOf(r).Record()
 		hashes[i] = translog.HashRecord(records[i])

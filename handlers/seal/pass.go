@@ -253,6 +253,7 @@ func (s *Sealer) follow(ctx context.Context, h Head, st *state) (*state, error) 
 	}
 	st.signed, st.business = st.tree, 0
 	clear(st.moved)
+	st.keepVersions()
 	return st, nil
 }
 
@@ -351,6 +352,7 @@ func (s *Sealer) sign(ctx context.Context, h Head, st *state) (Head, error) {
 	st.outdated = append(st.outdated, outdated{st.signed.Size, s.Now()})
 	st.signed, st.business = st.tree, 0
 	clear(st.moved)
+	st.keepVersions()
 	h.Signed, h.Checkpoint, h.Cosigned = signed, c, nil
 	s.mu.Lock()
 	s.head = h

@@ -103,7 +103,14 @@ func TestTwoSealersAtOnce(t *testing.T) {
 	})
 	for range 3 {
 		sealing.Go(func() {
-			for s := w.sealer(); ctx.Err() == nil; {
+			s := w.sealer()
+			for n := 0; ctx.Err() == nil; n++ {
+				if n%5 == 1 {
+					if err := s.FullAudit(t.Context()); err != nil {
+						t.Errorf("an audit failed: %v", err)
+						return
+					}
+				}
 				_, err := s.Pass(t.Context())
 				if err != nil && !errors.Is(err, seal.ErrRival) {
 					t.Errorf("a pass failed: %v", err)

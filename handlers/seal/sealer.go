@@ -93,6 +93,8 @@ type Sealer struct {
 	ownLog int64
 	// unsound is true from an audit with a finding to the next one without. pass guards it, too.
 	unsound bool
+	// versions is what the tree has of each stream. It is nil before the first audit. pass guards it, too.
+	versions *versions
 
 	mu      sync.Mutex
 	head    Head

@@ -50,6 +50,8 @@ type state struct {
 	// sealer's own.
 	moved    map[string]bool
 	business int
+	// fresh has the newest version of each stream that is not signed yet.
+	fresh map[string]int64
 	// outdated are the last checkpoints whose partial tiles still exist, oldest first.
 	outdated []outdated
 }
@@ -57,7 +59,7 @@ type state struct {
 func (s *Sealer) newState(h Head) *state {
 	st := &state{
 		Sealer: s, files: Tree{s.Tiles, h.Opening.Number}, signed: translog.EmptyTree(), tree: translog.EmptyTree(),
-		ledgers: map[string]*ledger{}, heads: map[string]head{}, moved: map[string]bool{},
+		ledgers: map[string]*ledger{}, heads: map[string]head{}, moved: map[string]bool{}, fresh: map[string]int64{},
 	}
 	return st
 }
