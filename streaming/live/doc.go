@@ -44,7 +44,8 @@
 //
 //   - The log is away: the session goes on and repeats what it could not record, with back-off. The
 //     clock is not lost. Held seconds that run out meanwhile end the stream as error.
-//   - The engine is away: no results and one error message; the stream and its clock go on.
+//   - The engine is away: no results and one error message. The stream and its clock go on, unless it has no result yet
+//     when the first-frame window is over.
 //   - ffmpeg fails: streaming/decode starts another one.
 //
 // # Answers
