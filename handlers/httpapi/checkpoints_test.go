@@ -45,6 +45,10 @@ func TestCheckpointsArePublic(t *testing.T) {
 		t.Log(other)
 		w.refused(w.do(http.MethodGet, "/.well-known/vqa-ledger/"+other, ""), http.StatusNotFound, fault.ResourceNotFound, "")
 	}
+	// The id of a key is in the name of a log, and is not its number.
+	byKey := w.do(http.MethodGet, "/.well-known/vqa-ledger/lk_be7714938fa7c3eb/checkpoints/7", "")
+	w.refused(byKey, http.StatusNotFound, fault.ResourceNotFound, "log")
+	require.Contains(t, byKey.at("error.message"), "because log in the path is malformed")
 	require.Equal(t, string(kept.signed), string(w.do(http.MethodGet, "/.well-known/vqa-ledger/1/checkpoints/7?x=1", "").raw))
 	require.Equal(t, base64.StdEncoding.EncodeToString(kept.signed), c.do(http.MethodGet, "/v1/credits", "").Header.Get("VQA-Ledger-Checkpoint"))
 }

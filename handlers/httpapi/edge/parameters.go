@@ -199,7 +199,8 @@ func validTime(value any) error {
 func parameterFault(err error) error {
 	var malformed *api.InvalidParamFormatError
 	if errors.As(err, &malformed) {
-		return fault.NotFound(malformed.ParamName, "")
+		return fault.Newf(fault.ResourceNotFound, "There is no such resource, because %s in the path is malformed. The reference at /docs has its form.", malformed.ParamName).
+			WithParam(malformed.ParamName)
 	}
 	return fault.Invalid(fault.Violation{Code: fault.Format, Message: "A parameter is malformed."}).WithCause(err)
 }
