@@ -23,20 +23,18 @@ type hostileBody struct{ name, text string }
 // filled repeats part between head and tail up to maxBody bytes. part gets the number of the
 // repetition.
 func filled(head, tail string, part func(i int) string) string {
-	var b strings.Builder
-	b.WriteString(head)
+	b := append(make([]byte, 0, maxBody), head...)
 	for i := 0; ; i++ {
 		p := part(i)
-		if i > 0 {
-			p = "," + p
-		}
-		if b.Len()+len(p)+len(tail) > maxBody {
+		if len(b)+len(p)+len(",")+len(tail) > maxBody {
 			break
 		}
-		b.WriteString(p)
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, p...)
 	}
-	b.WriteString(tail)
-	return b.String()
+	return string(append(b, tail...))
 }
 
 func always(text string) func(int) string { return func(int) string { return text } }
