@@ -240,9 +240,6 @@ var speechVerbs = set("talk talks talked talking speak speaks speaking say says 
 
 var textWords = set("say says read reads saying written text caption captions subtitle subtitles spell spells word words lettering")
 
-// writingVerbs are the verbs among textWords: "a stop sign and does it say STOP".
-var writingVerbs = set("say says read reads spell spells")
-
 var subjectiveWords = set(`beautiful ugly nice good bad cute dangerous suspicious interesting funny boring attractive scary
 	safe friendly professional weird pretty handsome best worst happy sad angry tired bored excited lovely awesome great
 	amazing cool strange creepy expensive cheap delicious tasty evil kind_looking nervous scared afraid upset annoyed

@@ -96,7 +96,7 @@ func startsNoun(ts words, i int) bool {
 	if quantity, _ := quantityAt(ts, i); quantity != nil {
 		return true
 	}
-	if w == "" || auxiliaries[w] || writingVerbs[w] || isAction(ts, i) || w == "it" || w == "they" {
+	if w == "" || auxiliaries[w] || isAction(ts, i) || w == "it" || w == "they" {
 		return false
 	}
 	if _, n := placeAt(ts, i); n > 0 {
