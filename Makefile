@@ -61,8 +61,8 @@ run: build ## Start the service: database, worker and API
 
 test: browser ## Run every check that a change must pass
 	go vet ./...
-	@# Tests mostly wait: for workers, deadlines and other processes. So one package more than processors runs.
-	go test -timeout 30m -parallel 3 -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./...
+	@# Tests mostly wait: for workers, deadlines and other processes.
+	go test -timeout 30m -parallel 3 ./...
 	cd gpu/worker && npm test
 	@$(MAKE) --no-print-directory test-media
 
