@@ -128,4 +128,7 @@ func (b bucket) remove(ctx context.Context, name string) error {
 	return nil
 }
 
+// sync does nothing: S3 has a file when it has answered.
+func (bucket) sync(context.Context) error { return nil }
+
 func (b bucket) close() error { return b.Close() }

@@ -1,7 +1,7 @@
 // Package anchor keeps the files of the transparency log outside the database: in a folder, or in a bucket
 // of S3 and compatible servers.
 //
-// It may import domain/fault, gocloud.dev, the S3 client of AWS and the standard library.
+// It may import domain/fault, gocloud.dev, the S3 client of AWS, golang.org/x/sys and the standard library.
 //
 // # Guarantees
 //
@@ -11,7 +11,8 @@
 //   - A created file is read-only (mode 0444), complete, and on disk when Create returns.
 //   - Read returns the oldest version of an object. With object lock, newer versions and delete markers can
 //     hide a locked version, but cannot remove it.
-//   - Put replaces a file. Tiles and records are put, because the root of a checkpoint proves them.
+//   - Put replaces a file. Tiles and records are put, because the root of a checkpoint proves them. They are on disk
+//     when the next Sync returns, which a pass of the sealer makes before it signs.
 //   - Each call has a time limit, and a file of more than a megabyte is not read.
 //
 // # Limits

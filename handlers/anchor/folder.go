@@ -26,7 +26,7 @@ func (f folder) path(name string) string { return filepath.Join(f.dir, filepath.
 
 // create links a complete file to its name. The link fails when the name exists.
 func (f folder) create(_ context.Context, name string, data []byte) error {
-	temp, err := f.write(name, data)
+	temp, err := f.write(name, data, (*os.File).Sync)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (f folder) create(_ context.Context, name string, data []byte) error {
 
 // put renames a complete file to its name.
 func (f folder) put(_ context.Context, name string, data []byte) error {
-	temp, err := f.write(name, data)
+	temp, err := f.write(name, data, func(*os.File) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,21 @@ func (f folder) put(_ context.Context, name string, data []byte) error {
 	return nil
 }
 
-// write makes a complete file on disk, under a temporary name beside the final one.
-func (f folder) write(name string, data []byte) (temp string, err error) {
+// sync makes the whole file system durable. One by one, the tiles of a pass would each wait for its journal, and so would
+// the commits of a database on the same disk.
+func (f folder) sync(context.Context) error {
+	d, err := os.Open(f.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was put
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(syncAll(d), d.Close())
+}
+
+// write makes a complete file, under a temporary name beside the final one. sync makes it durable or not.
+func (f folder) write(name string, data []byte, sync func(*os.File) error) (temp string, err error) {
 	path := f.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
 		return "", err
@@ -66,7 +79,7 @@ func (f folder) write(name string, data []byte) (temp string, err error) {
 		return "", err
 	}
 	_, err = file.Write(data)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+	if err := errors.Join(err, sync(file), file.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(file.Name()))
 	}
 	return file.Name(), nil

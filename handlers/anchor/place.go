@@ -30,6 +30,8 @@ type store interface {
 	read(ctx context.Context, name string) ([]byte, error)
 	list(ctx context.Context, folder, after string) ([]string, error)
 	remove(ctx context.Context, name string) error
+	// sync makes what was put durable.
+	sync(ctx context.Context) error
 	close() error
 }
 
@@ -99,10 +101,18 @@ func (p *Place) Create(ctx context.Context, name string, data []byte) error {
 	return err
 }
 
-// Put writes a file, also over an existing one.
+// Put writes a file, also over an existing one. It is durable after the next Sync.
 func (p *Place) Put(ctx context.Context, name string, data []byte) error {
 	_, err := do(ctx, "write", name, func(ctx context.Context) (struct{}, error) { return struct{}{}, p.store.put(ctx, name, data) })
 	return err
+}
+
+// Sync makes the files durable that were put before. After a crash without it, they may be missing or empty.
+func (p *Place) Sync(ctx context.Context) error {
+	if err := p.store.sync(ctx); err != nil {
+		return fmt.Errorf("anchor: make the files durable: %w", err)
+	}
+	return nil
 }
 
 // mostSize bounds the files that are read. A bundle of records has at most 34 kB, and the notes of C2SP a megabyte.

@@ -1,9 +1,12 @@
 package seal_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -166,4 +169,52 @@ func (w *world) number(sql string, args ...any) (n int64) {
 	w.Helper()
 	require.NoError(w, w.pool.QueryRow(w.Context(), sql, args...).Scan(&n))
 	return n
+}
+
+// TestTilesAreDurableBeforeTheCheckpoint: after a crash of the machine, each anchored checkpoint has its tiles.
+func TestTilesAreDurableBeforeTheCheckpoint(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	files := &ordered{Files: w.files}
+	s := w.sealer(func(o *seal.Options) { o.Anchors.Files, o.Tiles = files, files })
+	for range 3 {
+		w.seals(s)
+		w.buy(w.account, 1)
+	}
+	require.Equal(t, 3, files.checkpoints)
+	require.False(t, files.early, "a checkpoint was anchored before its tiles were durable")
+}
+
+// ordered watches whether files that were put are durable when a checkpoint is created.
+type ordered struct {
+	seal.Files
+	mu          sync.Mutex
+	loose       bool
+	early       bool
+	checkpoints int
+}
+
+func (o *ordered) Put(ctx context.Context, name string, data []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.loose = true
+	return o.Files.Put(ctx, name, data)
+}
+
+func (o *ordered) Sync(ctx context.Context) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	err := o.Files.Sync(ctx)
+	o.loose = o.loose && err != nil
+	return err
+}
+
+func (o *ordered) Create(ctx context.Context, name string, data []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if strings.HasPrefix(name, "checkpoints/") {
+		o.checkpoints++
+		o.early = o.early || o.loose
+	}
+	return o.Files.Create(ctx, name, data)
 }

@@ -17,7 +17,7 @@
 //     what the sealer sees, but not what the commands have been told.
 //  4. It compares the stored states of the accounts that moved with its own.
 //  5. It appends ledger.sealed: the tree so far, the tree over all accounts, and the previous checkpoint.
-//  6. It examines the rows up to this event, writes tiles and records, and signs the tree.
+//  6. It examines the rows up to this event, writes tiles and records, makes them durable, and signs the tree.
 //  7. It creates the checkpoint's name. If another node has created it, both must have the same root.
 //  8. It appends a ledger.sealed that names this checkpoint, so that its removal is found. An idle pass does so
 //     when the pass before ended too early.

@@ -19,6 +19,8 @@ type Files interface {
 	Read(ctx context.Context, name string) ([]byte, error)
 	List(ctx context.Context, folder, after string) ([]string, error)
 	Remove(ctx context.Context, name string) error
+	// Sync makes what was put durable.
+	Sync(ctx context.Context) error
 }
 
 // The folders of the files. Those of a log have its number.

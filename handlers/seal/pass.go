@@ -336,6 +336,9 @@ func (s *Sealer) sign(ctx context.Context, h Head, st *state) (Head, error) {
 	if err != nil {
 		return h, err
 	}
+	if err := st.files.Files.Sync(ctx); err != nil {
+		return h, err
+	}
 	switch err := s.Anchors.Files.Create(ctx, checkpointName(h.Opening.Number, c.Size), signed); {
 	case errors.Is(err, anchor.ErrExists):
 		other, created, err := s.Anchors.Checkpoint(ctx, h.Keys, h.Opening, c.Size)
