@@ -7,4 +7,4 @@ import (
 )
 
 // syncAll makes the file system of a folder durable.
-func syncAll(d *os.File) error { return unix.Syncfs(int(d.Fd())) } //nolint:gosec // a file descriptor is small
+func syncAll(d *os.File) error { return unix.Syncfs(int(d.Fd())) }
