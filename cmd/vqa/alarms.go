@@ -133,7 +133,7 @@ func (w *alarmWatch) check(ctx context.Context, starting bool) {
 	w.subscribers, w.raised = all, now
 }
 
-// known returns the subscribers and their alarms as of the last check. Whoever owns the database can make them unreadable,
+// known returns the subscribers and their alarms as of the last check. The owner of the database can make them unreadable,
 // and must not silence the alarms of this node with that.
 func (w *alarmWatch) known() (subscribers []feed.Subscriber, alarms []alarm) {
 	w.mu.Lock()

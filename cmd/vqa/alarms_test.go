@@ -69,7 +69,7 @@ func TestAlarmsAreLoggedWhenTheyChange(t *testing.T) {
 	}
 }
 
-// TestOwnAlarmsNeedNoDatabase: whoever owns the database can make the subscribers unreadable.
+// TestOwnAlarmsNeedNoDatabase: the owner of the database can make the subscribers unreadable.
 func TestOwnAlarmsNeedNoDatabase(t *testing.T) {
 	t.Parallel()
 	own := []alarm{{name: alarmLedger, subscriber: "ledger", detail: "position 7"}}

@@ -9,7 +9,7 @@ import (
 // mostAppended bounds the remembered appends, about 150 bytes each: at 500 events a second they last seven minutes.
 const mostAppended = 200_000
 
-// appended remembers where Postgres said that it put the events of this process. Whoever owns the database decides
+// appended remembers where Postgres said that it put the events of this process. The owner of the database decides
 // what each statement sees, so a reader of the log can demand these events.
 type appended struct {
 	mu     sync.Mutex
@@ -22,7 +22,7 @@ func WithMemory() Option {
 }
 
 // Appended returns the places of the events that this store has appended since the last call, in no order. It
-// returns nothing without WithMemory. When nobody calls it, the oldest are forgotten.
+// returns nothing without WithMemory. Without calls, the oldest are forgotten.
 func (s *Store) Appended() []Place {
 	if s.appended == nil {
 		return nil

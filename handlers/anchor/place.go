@@ -30,7 +30,7 @@ type store interface {
 	read(ctx context.Context, name string) ([]byte, error)
 	list(ctx context.Context, folder, after string) ([]string, error)
 	remove(ctx context.Context, name string) error
-	// sync makes what was put durable.
+	// sync makes the files durable that were put.
 	sync(ctx context.Context) error
 	close() error
 }

@@ -13,7 +13,7 @@
 //  2. It compares the rows of the last bundle with their records. After a restore they differ.
 //  3. It reads the rows after the checkpoint up to events_settled, and examines each: who wrote it, its
 //     version, its chain, and the laws of the ledger. The previous event of its stream must be the one in
-//     the tree. Each event that this node appended must then be in the tree: whoever owns the database decides
+//     the tree. Each event that this node appended must then be in the tree: the owner of the database decides
 //     what the sealer sees, but not what the commands have been told.
 //  4. It compares the stored states of the accounts that moved with its own.
 //  5. It appends ledger.sealed: the tree so far, the tree over all accounts, and the previous checkpoint.

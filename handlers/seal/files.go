@@ -19,7 +19,7 @@ type Files interface {
 	Read(ctx context.Context, name string) ([]byte, error)
 	List(ctx context.Context, folder, after string) ([]string, error)
 	Remove(ctx context.Context, name string) error
-	// Sync makes what was put durable.
+	// Sync makes the files durable that were put.
 	Sync(ctx context.Context) error
 }
 

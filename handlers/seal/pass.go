@@ -161,7 +161,7 @@ func (s *Sealer) first(ctx context.Context, keys translog.Keys) error {
 }
 
 // watch is the pass of a node without the current key. It demands the events of this node in the tree that another node
-// has signed. Errors: *Finding, ErrUnsettled, or ErrNotApproved when nobody else seals.
+// has signed. Errors: *Finding, ErrUnsettled, or ErrNotApproved when no other node seals.
 func (s *Sealer) watch(ctx context.Context, h Head) error {
 	s.remember(h)
 	st := s.newState(h)

@@ -160,7 +160,7 @@ func (w *world) unanchor(size int64) {
 	require.NoError(w, w.files.Remove(w.Context(), fmt.Sprintf("checkpoints/0001/%020d", size)))
 }
 
-// TestARemovedCheckpointIsNamed removes single checkpoints. Nobody seals afterwards.
+// TestARemovedCheckpointIsNamed removes single checkpoints. No node seals afterwards.
 func TestARemovedCheckpointIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -52,7 +52,7 @@ const (
 	reportedFor = 24 * time.Hour
 	// mostUnsealed is the time without a successful pass that raises an alarm.
 	mostUnsealed = 5 * time.Minute
-	// mostPass is the time that a pass or an audit may take before an alarm: whoever answers slowly must not delay the
+	// mostPass is the time that a pass or an audit may take before an alarm: a slow answer must not delay the
 	// seals unseen. The audit of 60 million events takes as long.
 	mostPass = 15 * time.Minute
 )
@@ -75,7 +75,7 @@ type Options struct {
 	// Audit is the part of the daily audit that reads the whole database. It returns a problem, or "".
 	Audit func(ctx context.Context) (string, error)
 	Now   func() time.Time
-	// Machine is the clock of this machine, for the alarms: whoever owns the database sets Now. Default: Now.
+	// Machine is the clock of this machine, for the alarms: the owner of the database sets Now. Default: Now.
 	Machine func() time.Time
 	Log     *slog.Logger
 }

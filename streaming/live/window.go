@@ -49,7 +49,7 @@ type window struct {
 }
 
 // add adds the newest sample, whose picture arrived at a time. It forgets the samples that are too old for any
-// question, and those from before a pause of the clock: nobody knows what happened since.
+// question, and those from before a pause of the clock: it is unknown what happened since.
 func (w *window) add(f evidence.Frame, arrived time.Time) {
 	if n := len(w.samples); n > 0 {
 		passed := f.At - w.samples[n-1].At

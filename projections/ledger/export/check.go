@@ -92,7 +92,7 @@ type reading struct {
 	evidence      *translog.Evidence
 }
 
-// open opens a file. A file that is missing is no contradiction: nothing was compared.
+// open opens a file. A missing file contradicts nothing: nothing was compared.
 func (b *reading) open(name string) (fs.File, error) {
 	file, err := b.folder.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -147,7 +147,7 @@ sys.addaudithook(lambda event, args: sys.exit("a socket was opened") if event.st
 	require.Contains(t, string(out), "a socket was opened")
 }
 
-// TestDrillOfAnIncompleteBundle: a file that is missing is no wrong row, because nothing was compared.
+// TestDrillOfAnIncompleteBundle: a missing file is not a wrong row, because nothing was compared.
 func TestDrillOfAnIncompleteBundle(t *testing.T) {
 	t.Parallel()
 	p, genuine, kept := bundleAndCheckpoint(t)
