@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -69,13 +68,7 @@ func ledgerCheckpointCommand() *cobra.Command {
 
 // signer returns the id of the key that signed the newest checkpoint. Right after a rotation, that is the old key.
 func signer(h seal.Head) (string, error) {
-	var keys []ed25519.PublicKey
-	for _, s := range h.Keys.Statements {
-		if s.Action != translog.Revoke {
-			keys = append(keys, s.Key)
-		}
-	}
-	_, by, err := translog.OpenCheckpoint(h.Signed, keys...)
+	_, by, err := translog.OpenCheckpoint(h.Signed, h.Keys.All()...)
 	if err != nil {
 		return "", err
 	}
