@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ func (st *state) demand(ctx context.Context) error {
 			unsettled = fmt.Errorf("%w: position %d, stream %s", ErrUnsettled, position, p.Stream)
 		}
 	}
-	slices.SortFunc(pending, func(a, b postgres.Place) int { return int(a.Position - b.Position) })
+	slices.SortFunc(pending, func(a, b postgres.Place) int { return cmp.Compare(a.Position, b.Position) })
 	files := Tree{Cached(st.files.Files), st.files.Log}
 	for len(pending) > 0 {
 		_, leaves, err := files.around(ctx, st.tree, pending[0].Position)
@@ -94,6 +95,7 @@ func (st *state) demand(ctx context.Context) error {
 	return unsettled
 }
 
+// leafAt returns the leaf of an event with a place.
 func leafAt(p postgres.Place) translog.Leaf {
 	return translog.Leaf{Position: p.Position, RecordedAt: p.RecordedAt, Stream: p.Stream, Version: p.Version, Chain: p.Chain}
 }

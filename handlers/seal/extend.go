@@ -125,8 +125,7 @@ func (st *state) recall(ctx context.Context, rows []postgres.Raw) error {
 		if err != nil {
 			return err
 		}
-		want := translog.Leaf{Position: p.Position, RecordedAt: p.RecordedAt, Stream: p.Stream, Version: p.Version, Chain: p.Chain}
-		if !found || !leaf.Equal(want) {
+		if !found || !leaf.Equal(leafAt(p)) {
 			return &Finding{
 				Stream: p.Stream, Version: p.Version, Position: p.Position,
 				Problem: fmt.Sprintf("the row is not the one that was sealed as leaf %d, or it was never sealed", index),

@@ -160,16 +160,22 @@ func (w *world) unanchor(size int64) {
 	require.NoError(w, w.files.Remove(w.Context(), fmt.Sprintf("checkpoints/0001/%020d", size)))
 }
 
+// threeCheckpoints anchors three checkpoints and returns the first and the last.
+func (w *world) threeCheckpoints(s *seal.Sealer) (first, newest seal.Head) {
+	w.Helper()
+	first = w.seals(s)
+	w.buy(w.account, 1)
+	w.seals(s)
+	w.buy(w.account, 1)
+	return first, w.seals(s)
+}
+
 // TestARemovedCheckpointIsNamed removes single checkpoints. No node seals afterwards.
 func TestARemovedCheckpointIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := w.sealer()
-	first := w.seals(s)
-	w.buy(w.account, 1)
-	w.seals(s)
-	w.buy(w.account, 1)
-	newest := w.seals(s)
+	first, newest := w.threeCheckpoints(s)
 	removed := func(err error, size int64) {
 		t.Helper()
 		var found *seal.Finding
@@ -211,11 +217,7 @@ func TestAReplacedCheckpointIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := w.sealer()
-	first := w.seals(s)
-	w.buy(w.account, 1)
-	w.seals(s)
-	w.buy(w.account, 1)
-	newest := w.seals(s)
+	first, newest := w.threeCheckpoints(s)
 	replace := func(size int64, content []byte) {
 		t.Helper()
 		w.unanchor(size)
@@ -304,11 +306,7 @@ func TestAnchorsAreReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := w.sealer()
-	older := w.seals(s)
-	w.buy(w.account, 1)
-	w.seals(s)
-	w.buy(w.account, 1)
-	w.seals(s)
+	older, _ := w.threeCheckpoints(s)
 
 	empty, err := anchor.Open(t.Context(), anchor.Options{Dir: t.TempDir()})
 	require.NoError(t, err)

@@ -289,8 +289,8 @@ func (s *Sealer) crowded(ctx context.Context) bool {
 }
 
 // Pass makes one pass and reports whether it anchored a checkpoint. After an audit with a finding it audits first, because
-// a pass does not look at all rows. Errors: *Finding, ErrNotApproved,
-// ErrRival, ErrUnwitnessed, ErrUnsettled, or a store cannot be reached.
+// a pass does not look at all rows. Errors: *Finding, ErrNotApproved, ErrRival, ErrUnwitnessed, ErrUnsettled, or a store
+// cannot be reached.
 func (s *Sealer) Pass(ctx context.Context) (sealed bool, err error) {
 	s.pass.Lock()
 	defer s.pass.Unlock()
