@@ -38,8 +38,9 @@ func streamCommand() *cobra.Command {
 		Use:   "stream FILE|rtsp://… PROMPT",
 		Short: "Send a camera or a file as live video and print answers as they change",
 		Long: `Creates a live stream, sends a video file (MP4 or QuickTime) at its own speed or a network camera (RTSP
-over TCP) to it over WebRTC, and prints a line whenever the answer changes. A question that no model can answer gets one line with the
-reason. The stream ends with the file, or with Ctrl-C. Seconds with video are billed.
+over TCP) to it over WebRTC, and prints a line whenever the answer changes. A question that no model can
+answer gets one line with the reason. The stream ends with the file, or with Ctrl-C. Seconds with video are
+billed.
 
 The server and the key are found as for vqa ask. The user name and the password of a camera are part of its
 URL; other users of this machine can read them in the list of processes.
