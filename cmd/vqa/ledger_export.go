@@ -18,19 +18,18 @@ func ledgerExportCommand() *cobra.Command {
 	var period periodFlags
 	var format, accountID, path string
 	cmd := &cobra.Command{
-		Use:   "export --format hledger|beancount|csv|jsonl|parquet",
+		Use:   "export --format hledger|csv|jsonl|parquet",
 		Short: "Export the ledger for other programs",
 		Long: `Exports the entries, account by account, to a file or to standard output. Amounts are whole
 credit-seconds. A positive amount on a customer's account increases the customer's credits.
 
-  hledger    a journal with an assertion of the customer's balance at each posting
-  beancount  accounts, transactions and balance assertions
-  csv        one posting per row
-  jsonl      one entry per line, with its postings, version, position and hash chain
-  parquet    one posting per row, with the columns of csv
+  hledger  a journal with an assertion of the customer's balance at each posting
+  csv      one posting per row
+  jsonl    one entry per line, with its postings, version, position and hash chain
+  parquet  one posting per row, with the columns of csv
 
-For a period, the hledger and beancount journals start with the balances before it. The other formats
-contain only the entries of the period.
+For a period, the journal starts with the balances before it. The other formats contain only the
+entries of the period.
 
 ` + timeHelp,
 		Example: `  vqa ledger export --format hledger -o ledger.journal && hledger -f ledger.journal check --strict
@@ -54,7 +53,7 @@ contain only the entries of the period.
 			})
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "hledger, beancount, csv, jsonl or parquet")
+	cmd.Flags().StringVar(&format, "format", "", "hledger, csv, jsonl or parquet")
 	cmd.Flags().StringVar(&accountID, "account", "", "only the entries of this account")
 	cmd.Flags().StringVarP(&path, "output", "o", "", "file; when empty, standard output")
 	period.register(cmd)

@@ -18,14 +18,13 @@ type Format string
 
 // The formats of Write.
 const (
-	HLedger   Format = "hledger"
-	Beancount Format = "beancount"
-	CSV       Format = "csv"
-	JSONL     Format = "jsonl"
-	Parquet   Format = "parquet"
+	HLedger Format = "hledger"
+	CSV     Format = "csv"
+	JSONL   Format = "jsonl"
+	Parquet Format = "parquet"
 )
 
-// commodity is the unit of the journals.
+// commodity is the unit of a journal.
 const commodity = "SECS"
 
 // form writes one format.
@@ -44,11 +43,11 @@ type form interface {
 
 // newForm creates the writer of each format.
 var newForm = map[Format]func(io.Writer) form{
-	HLedger: newHLedger, Beancount: newBeancount, CSV: newCSV, JSONL: newJSONL, Parquet: newParquet,
+	HLedger: newHLedger, CSV: newCSV, JSONL: newJSONL, Parquet: newParquet,
 }
 
 // Formats returns the names of all formats.
-func Formats() []Format { return []Format{HLedger, Beancount, CSV, JSONL, Parquet} }
+func Formats() []Format { return []Format{HLedger, CSV, JSONL, Parquet} }
 
 // ParseFormat returns the format with a name. Error: the name is unknown.
 func ParseFormat(name string) (Format, error) {
@@ -73,7 +72,7 @@ type Summary struct {
 }
 
 // Write exports the entries of a period. They must come account by account, as from
-// book.Snapshot.Entries. Journals start with the balances before the period. progress is
+// book.Snapshot.Entries. A journal starts with the balances before the period. progress is
 // called after each entry, even one outside the period.
 func Write(out io.Writer, f Format, entries iter.Seq2[book.Entry, error], p book.Period, progress func()) (Summary, error) {
 	buffered := bufio.NewWriterSize(out, 1<<16)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"vqa/domain/credit"
@@ -116,106 +115,4 @@ func (h *hledger) end() error {
 		h.printf("    %s  0 %s = %d %s\n", a, commodity, h.totals[a], commodity)
 	}
 	return h.err
-}
-
-// beancount writes a file of Beancount 2 or newer. It asserts balances on the day after the
-// last transaction, because Beancount asserts at the start of a day.
-type beancount struct {
-	lines
-	totals platform
-	last   time.Time
-}
-
-// firstDay is the day on which accounts are opened. It is before every entry.
-const firstDay = "1970-01-01"
-
-// beanPlatform maps the accounts of the platform to the five roots of Beancount, from the
-// customers' point of view.
-var beanPlatform = map[credit.LedgerAccount]string{
-	credit.PlatformGrants: "Income:Platform:Grants", credit.PlatformCardGrants: "Income:Platform:Card-Grants",
-	credit.PlatformSales: "Income:Platform:Sales", credit.PlatformAdjustments: "Equity:Platform:Adjustments",
-	credit.PlatformAnalysisUsage: "Expenses:Platform:Analysis-Usage", credit.PlatformStreamUsage: "Expenses:Platform:Stream-Usage",
-}
-
-func newBeancount(out io.Writer) form {
-	b := &beancount{lines: lines{out: out}, totals: platform{}}
-	b.printf("option \"title\" \"The ledger of credits, in whole credit-seconds\"\noption \"operating_currency\" %q\n\n", commodity)
-	b.printf("%s commodity %s\n  name: \"credit-seconds\"\n\n", firstDay, commodity)
-	for _, a := range platformAccounts() {
-		b.printf("%s open %s %s\n", firstDay, beanPlatform[a], commodity)
-	}
-	return b
-}
-
-// name converts acct_01J…:available to Assets:Customers:ACCT-01J…:Available.
-func (b *beancount) name(a credit.LedgerAccount) string {
-	if isPlatform(a) {
-		return beanPlatform[a]
-	}
-	id, side, _ := strings.Cut(string(a), ":")
-	id = strings.Map(func(r rune) rune {
-		if r < '0' || r > '9' && r < 'A' || r > 'Z' {
-			return '-'
-		}
-		return r
-	}, strings.ToUpper(id))
-	return "Assets:Customers:" + id + ":" + strings.ToUpper(side[:1]) + side[1:]
-}
-
-// quote writes a string in the syntax of Beancount.
-func (b *beancount) quote(text string) string {
-	return `"` + beanEscapes.Replace(plain(text, "")) + `"`
-}
-
-var beanEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-
-func (b *beancount) open(accountID string, before credit.State, from time.Time) error {
-	b.printf("\n%s open %s %s\n", firstDay, b.name(credit.Available(accountID)), commodity)
-	b.printf("%s open %s %s\n", firstDay, b.name(credit.Reserved(accountID)), commodity)
-	if before.AccountID != "" {
-		b.printf("\n%s * \"opening balances\"\n", from.UTC().Format(time.DateOnly))
-		b.postings(opening(accountID, before))
-	}
-	return b.err
-}
-
-func (b *beancount) entry(e book.Entry) error {
-	b.printf("\n%s * %s %s\n", e.Booked.UTC().Format(time.DateOnly), b.quote(string(e.Kind)), b.quote(e.Reason))
-	for _, t := range tags(e) {
-		b.printf("  %s: %s\n", t.name, b.quote(t.value))
-	}
-	b.postings(e.Postings)
-	return b.err
-}
-
-func (b *beancount) postings(sides []credit.Posting) {
-	b.totals.add(sides)
-	for _, p := range sides {
-		b.printf("  %s  %d %s\n", b.name(p.Account), p.Seconds, commodity)
-	}
-}
-
-func (b *beancount) close(accountID string, after credit.State, last time.Time) error {
-	if last.After(b.last) {
-		b.last = last
-	}
-	b.printf("\n")
-	b.assert(b.name(credit.Available(accountID)), after.AvailableSeconds(), last)
-	b.assert(b.name(credit.Reserved(accountID)), after.HeldSeconds, last)
-	return b.err
-}
-
-func (b *beancount) assert(account string, seconds int64, last time.Time) {
-	b.printf("%s balance %s %d %s\n", last.UTC().AddDate(0, 0, 1).Format(time.DateOnly), account, seconds, commodity)
-}
-
-func (b *beancount) end() error {
-	if b.last.IsZero() {
-		return b.err
-	}
-	b.printf("\n")
-	for _, a := range platformAccounts() {
-		b.assert(beanPlatform[a], b.totals[a], b.last)
-	}
-	return b.err
 }
