@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup browser build run test test-media test-fresh faults words race soak chaos rolling webhooks sockets streams lint bench eval generate contract fuzz-api verify clean
+.PHONY: help setup browser build run test test-media test-fresh faults race soak chaos webhooks sockets streams lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
@@ -23,7 +23,6 @@ CONNECTS ?= 10000
 BENCHTIME ?= 1s
 ROUNDS ?= 3
 SEEDS ?= 100000
-REQUESTS ?= 1000
 SECONDS ?= 600
 FAULT_SECONDS ?= 30
 STREAM_SECONDS ?= 150
@@ -65,9 +64,6 @@ test: browser ## Run every check that a change must pass
 	go test -timeout 30m -parallel 3 ./...
 	cd gpu/worker && npm test
 	@$(MAKE) --no-print-directory test-media
-
-words: ## Draw comments and texts to read; fail when too many lines look like riddles
-	@go run ./docs/words
 
 lint: $(GOLANGCI) ## Run the linters
 	$(GOLANGCI) run ./...
@@ -127,9 +123,6 @@ soak: setup ## Simulate more histories of the command pipeline (5 min for SEEDS=
 	@mkdir -p .cache
 	@go test -c -o .cache/simulation.test ./handlers/command
 	@cd handlers/command && exec $(CURDIR)/.cache/simulation.test -test.run '^TestSimulation$$' -test.timeout 0 -sim.soak=$(SEEDS)
-
-rolling: setup ## Replace the previous release by this one under load, and go back (4 min)
-	go test ./cmd/vqa -count 1 -run '^TestRollingUpgrade$$' -timeout 20m -rolling.requests=$(REQUESTS)
 
 chaos: setup ## Break three nodes while customers use them (10 min; SECONDS=600 FAULT_SECONDS=30 SEED=0)
 	@mkdir -p .cache/chaos

@@ -181,12 +181,12 @@ func outline(steps []*history.Step, indent string) string {
 
 const theOpening = `account.opened
 credit.granted grants -100 available +100 = 100
-account.key_issued@2
+account.key_issued
 `
 
 const theAnalysis = `video.analysis_opened
-credit.held@3 available -40 held +40
-analysis.created@3
+credit.held available -40 held +40
+analysis.created
   job analyze 1 discarded (the worker was lost)
     analysis.started
   job analyze 2 completed
