@@ -15,6 +15,15 @@ var start = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) time.Time { return start.Add(d) }
 
+// granted is a count with requests in some buckets, by their age.
+func granted(newest time.Time, byAge map[int]int32) rate.Count {
+	c := rate.Count{Start: newest}
+	for age, n := range byAge {
+		c.Granted[age] = n
+	}
+	return c
+}
+
 func TestTake(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -24,33 +33,34 @@ func TestTake(t *testing.T) {
 		granted int
 		want    rate.Count
 	}{
-		"never seen":              {rate.Count{}, 3, at(time.Second), 3, rate.Count{Start: start, Current: 3}},
-		"more than remain":        {rate.Count{Start: start, Current: 8}, 3, at(time.Second), 2, rate.Count{Start: start, Current: 10}},
-		"none are left":           {rate.Count{Start: start, Current: 10}, 1, at(59 * time.Second), 0, rate.Count{Start: start, Current: 10}},
-		"the minute before":       {rate.Count{Start: start, Current: 10}, 9, at(90 * time.Second), 5, rate.Count{Start: at(time.Minute), Current: 5, Previous: 10}},
-		"a fraction of a request": {rate.Count{Start: start, Current: 10}, 9, at(89 * time.Second), 4, rate.Count{Start: at(time.Minute), Current: 4, Previous: 10}},
-		"two minutes before":      {rate.Count{Start: start, Current: 10, Previous: 10}, 20, at(2 * time.Minute), 10, rate.Count{Start: at(2 * time.Minute), Current: 10}},
-		"a clock that lags":       {rate.Count{Start: start, Current: 4, Previous: 3}, 9, at(-time.Second), 3, rate.Count{Start: start, Current: 7, Previous: 3}},
-		"a clock an hour ahead":   {rate.Count{Start: at(time.Hour), Current: 10}, 9, at(time.Second), 9, rate.Count{Start: start, Current: 9}},
-		"a limit that was higher": {rate.Count{Start: start, Current: 90}, 1, at(70 * time.Second), 0, rate.Count{Start: at(time.Minute), Previous: 90}},
+		"never seen":              {rate.Count{}, 3, at(500 * time.Millisecond), 3, granted(start, map[int]int32{0: 3})},
+		"more than remain":        {granted(start, map[int]int32{0: 8}), 3, at(0), 2, granted(start, map[int]int32{0: 10})},
+		"none are left":           {granted(start, map[int]int32{0: 9, 60: 1}), 1, at(999 * time.Millisecond), 0, granted(start, map[int]int32{0: 9, 60: 1})},
+		"a second later":          {granted(start, map[int]int32{0: 9, 60: 1}), 2, at(time.Second), 1, granted(at(time.Second), map[int]int32{0: 1, 1: 9})},
+		"a minute later":          {granted(start, map[int]int32{0: 10}), 9, at(60*time.Second + 999*time.Millisecond), 0, granted(at(time.Minute), map[int]int32{60: 10})},
+		"a second more":           {granted(start, map[int]int32{0: 10}), 9, at(61 * time.Second), 9, granted(at(61*time.Second), map[int]int32{0: 9})},
+		"a clock that lags":       {granted(start, map[int]int32{0: 4, 9: 3}), 9, at(-time.Second), 3, granted(start, map[int]int32{0: 7, 9: 3})},
+		"a clock an hour ahead":   {granted(at(time.Hour), map[int]int32{0: 10}), 9, at(time.Second), 9, granted(at(time.Second), map[int]int32{0: 9})},
+		"a limit that was higher": {granted(start, map[int]int32{0: 90}), 1, at(10 * time.Second), 0, granted(at(10*time.Second), map[int]int32{10: 90})},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, granted := tt.count.Take(tt.asked, 10, tt.now)
-			require.Equal(t, tt.granted, granted)
+			got, n := tt.count.Take(tt.asked, 10, tt.now)
+			require.Equal(t, tt.granted, n)
 			require.Empty(t, cmp.Diff(tt.want, got))
 		})
 	}
 }
 
-func TestResetIsWhenTheWindowIsEmpty(t *testing.T) {
+func TestResetIsWhenMoreRequestsAreFree(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, at(time.Second), rate.Count{}.Reset(at(time.Second)))
-	require.Equal(t, at(2*time.Minute), rate.Count{Start: start, Current: 1}.Reset(at(time.Second)))
-	require.Equal(t, at(2*time.Minute), rate.Count{Start: start, Current: 1}.Reset(at(61*time.Second)))
-	require.Equal(t, at(time.Minute), rate.Count{Start: start, Previous: 1}.Reset(at(time.Second)))
-	require.Equal(t, at(2*time.Minute), rate.Count{Start: start, Current: 1}.Reset(at(2*time.Minute)))
+	require.Equal(t, at(time.Second), rate.Count{}.Reset(5, at(time.Second)))
+	two := granted(at(9*time.Second), map[int]int32{0: 4, 9: 1})
+	for limit, reset := range map[int]time.Duration{1: 70, 4: 70, 5: 61, 9: 61} {
+		require.Equal(t, at(reset*time.Second), two.Reset(limit, at(10*time.Second)), "limit %d", limit)
+	}
+	require.Equal(t, at(70*time.Second), two.Reset(9, at(61*time.Second)))
 }
 
 // drawn is the count after a random history of requests, its limit, and the time at its end.
@@ -76,7 +86,8 @@ func TestWaitIsExact(t *testing.T) {
 			return
 		}
 		require.Positive(t, wait)
-		require.LessOrEqual(t, wait, 2*rate.Window)
+		require.LessOrEqual(t, wait, rate.Window+rate.Bucket)
+		require.Equal(t, wait, c.Reset(limit, now).Sub(now))
 		require.Positive(t, c.Remaining(limit, now.Add(wait)))
 		require.Zero(t, c.Remaining(limit, now.Add(wait-1)))
 	})
@@ -94,22 +105,30 @@ func TestRemainingGrowsWithTime(t *testing.T) {
 			require.GreaterOrEqual(t, after, before)
 			before = after
 		}
-		require.Equal(t, limit, c.Remaining(limit, c.Reset(now)))
+		require.Equal(t, limit, c.Remaining(limit, now.Add(rate.Window+rate.Bucket)))
+		if before < limit {
+			require.Greater(t, c.Remaining(limit, c.Reset(limit, now)), before)
+		}
 	})
 }
 
-// No fixed window grants more than the limit.
+// No 60 seconds have more requests than the limit, wherever they begin.
 func TestNoMoreThanTheLimitIsGranted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 50).Draw(t, "limit")
-		now, c, byWindow := start, rate.Count{}, map[time.Time]int{}
+		now, c := start, rate.Count{}
+		var times []time.Time
 		for range 60 {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(10*time.Second)).Draw(t, "pause")))
 			var granted int
 			c, granted = c.Take(rapid.IntRange(1, limit+1).Draw(t, "requests"), limit, now)
-			byWindow[rate.Start(now)] += granted
-			require.LessOrEqual(t, byWindow[rate.Start(now)], limit)
+			for range granted {
+				times = append(times, now)
+			}
+			if first := len(times) - 1 - limit; first >= 0 {
+				require.GreaterOrEqual(t, times[len(times)-1].Sub(times[first]), rate.Window)
+			}
 		}
 	})
 }

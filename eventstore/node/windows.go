@@ -108,29 +108,24 @@ func (w *Windows) handOver(trip []*hit) {
 	}
 }
 
-// takeSQL advances the windows of all named subjects and grants as many hits as the limits allow, as
+// takeSQL counts the hits of all named subjects, and grants as many as the limits allow, as
 // rate.Count.Take does. The inserted values are those of a new subject. Rows are locked in the order
-// of their names, so that two nodes cannot deadlock. A clock up to one window behind started_at does
-// not move a window back. A window that is further ahead was counted by a wrong clock and is dropped.
+// of their names, so that two nodes cannot deadlock. A clock up to one window behind started_at moves
+// no bucket back. Buckets that are further ahead were counted by a wrong clock and are dropped.
 const takeSQL = `
-insert into rate_windows as w (subject, started_at, current, previous, allowed, granted)
-select subject, $4, hits, 0, allowed, hits
+insert into rate_windows as w (subject, started_at, counts, allowed, granted)
+select subject, $4, array_prepend(hits, array_fill(0, array[$6 - 1])), allowed, hits
   from unnest($1::text[], $2::int[], $3::int[]) as asked (subject, allowed, hits) order by subject
-on conflict (subject) do update set (started_at, current, previous, allowed, granted) = (
-    select slid.started_at, slid.current + fitting.granted, slid.previous, excluded.allowed, fitting.granted
-      from (select case when wrong then excluded.started_at else greatest(w.started_at, excluded.started_at) end as started_at,
-                   case when excluded.started_at <= w.started_at and not wrong then w.current else 0 end as current,
-                   case when wrong then 0
-                        when excluded.started_at <= w.started_at then w.previous
-                        when excluded.started_at = w.started_at + $5::interval then w.current
-                        else 0 end as previous,
-                   case when excluded.started_at < w.started_at and not wrong then 0 else $6::bigint end as passed,
-                   extract(epoch from $5::interval)::bigint * 1000000 as length
-              from (select w.started_at > excluded.started_at + $5::interval as wrong) as ahead) as slid,
-           lateral (select greatest(0, least(excluded.granted,
-                        ((excluded.allowed - slid.current) * slid.length - slid.previous * (slid.length - slid.passed)) / slid.length
-                    ))::int as granted) as fitting)
-returning subject, started_at, current, previous, granted`
+on conflict (subject) do update set (started_at, counts, allowed, granted) = (
+    select case when passed < -$5::int then excluded.started_at else greatest(w.started_at, excluded.started_at) end,
+           array_prepend(slid.counts[1] + fitting, slid.counts[2:]), excluded.allowed, fitting
+      from (select extract(epoch from excluded.started_at - w.started_at)::int as passed) as clocks,
+           lateral (select case when passed < -$5::int or passed >= $6::int then array_fill(0, array[$6])
+                                else array_fill(0, array[greatest(passed, 0)]) || w.counts[:$6 - greatest(passed, 0)]
+                           end as counts) as slid,
+           lateral (select greatest(0, least(excluded.granted, excluded.allowed - sum(n)))::int as fitting
+                      from unnest(slid.counts) as n) as fitted)
+returning subject, started_at, counts, granted`
 
 // count makes one round trip for all hits. Hits of one subject share a row.
 func (w *Windows) count(ctx context.Context, trip []*hit) {
@@ -168,17 +163,18 @@ type grant struct {
 }
 
 func (w *Windows) take(ctx context.Context, subjects []string, limits, hits []int, now time.Time) (map[string]*grant, error) {
-	start := rate.Start(now)
-	rows, err := w.pool.Query(ctx, takeSQL, subjects, limits, hits, start, rate.Window, now.Sub(start).Microseconds())
+	rows, err := w.pool.Query(ctx, takeSQL, subjects, limits, hits, rate.Start(now), int(rate.Window/rate.Bucket), rate.Buckets)
 	if err != nil {
 		return nil, fmt.Errorf("count requests: %w", err)
 	}
 	granted := make(map[string]*grant, len(subjects))
 	var subject string
 	var g grant
-	_, err = pgx.ForEachRow(rows, []any{&subject, &g.Start, &g.Current, &g.Previous, &g.left}, func() error {
+	var counts []int32
+	_, err = pgx.ForEachRow(rows, []any{&subject, &g.Start, &counts, &g.left}, func() error {
 		row := g
 		row.Start = row.Start.UTC()
+		copy(row.Granted[:], counts)
 		granted[subject] = &row
 		return nil
 	})
@@ -197,7 +193,7 @@ func (w *Windows) Allow(ctx context.Context, subject string, every time.Duration
 	var last time.Time
 	var granted int
 	err := w.pool.QueryRow(ctx, `
-		insert into rate_windows as w (subject, started_at, current, previous, allowed, granted) values ($1, $2, 0, 0, 1, 1)
+		insert into rate_windows as w (subject, started_at, counts, allowed, granted) values ($1, $2, '{}', 1, 1)
 		on conflict (subject) do update set
 		    started_at = case when w.started_at <= $3 or w.started_at > $4 then excluded.started_at else w.started_at end,
 		    granted = case when w.started_at <= $3 or w.started_at > $4 then 1 else 0 end

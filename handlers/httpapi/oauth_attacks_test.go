@@ -139,7 +139,6 @@ var attacks = []attack{
 		return got
 	}},
 	{"Flood the service with registrations", "20 a minute and 20 unused clients for an address; they expire after a day", func(_ *testing.T, w authorizing) string {
-		w.toTheMinute()
 		got := ""
 		for range 21 {
 			got = refusal(w.registers(`{"redirect_uris": ["https://agent.example/x"]}`))

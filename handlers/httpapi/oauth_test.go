@@ -154,7 +154,6 @@ func TestAnAgentSpendsAtMostItsLimit(t *testing.T) {
 func TestRegistrationsAreLimited(t *testing.T) {
 	t.Parallel()
 	w := openAuthorizing(t)
-	w.toTheMinute()
 	body := `{"redirect_uris": ["http://127.0.0.1/callback"]}`
 	registered := 0
 	for range 22 {

@@ -186,7 +186,6 @@ func TestAProviderThatTakesTheSecretInTheForm(t *testing.T) {
 func TestRepeatedAnswersOfAProvider(t *testing.T) {
 	t.Parallel()
 	w, p := openWithProvider(t)
-	w.toTheMinute()
 	v := w.visitor()
 	back := p.signIn(v.start("/claim"))
 	ticket := v.cookie("vqa_signin")

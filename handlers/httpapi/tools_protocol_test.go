@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
+	"vqa/domain/rate"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/edge"
@@ -261,7 +262,6 @@ func TestToolsRefuseBadInput(t *testing.T) {
 func TestToolsCountEachCallOfABatch(t *testing.T) {
 	t.Parallel()
 	w := open(t, withTools, func(o *httpapi.Options) { o.Rates.Reads = 6 })
-	w.toTheMinute()
 	c := w.tester()
 	batch := func(n int, message func(i int) string) map[string]int {
 		var all []string
@@ -294,8 +294,7 @@ func TestToolsCountEachCallOfABatch(t *testing.T) {
 		return fmt.Sprintf(`{"jsonrpc": "2.0", "id": %d, "method": "tools/call", "params": {"name": "get_usage", "arguments": {"x": 1}}}`, i)
 	}
 	require.Equal(t, map[string]int{"rate_limit_exceeded": 1}, batch(1, bad), "and calls with bad arguments")
-	w.toTheMinute()
-	w.toTheMinute()
+	w.advance(rate.Window + rate.Bucket)
 	require.Equal(t, map[string]int{"-32600": 1}, batch(25, listing), "a body has at most 20 messages")
 	for i := range 7 {
 		r := c.message(t.Context(), "2025-11-25", "", `{"jsonrpc": "2.0", "method": "notifications/initialized"}`)

@@ -146,7 +146,7 @@ func (l *limiter) takeLocally(subject string, limit int, now time.Time) (rate.Co
 // all of them.
 func (l *limiter) removeIdle(now time.Time) {
 	for subject, count := range l.local {
-		if count.Reset(now).Equal(now) {
+		if count.Remaining(1, now) > 0 {
 			delete(l.local, subject)
 		}
 	}
@@ -176,7 +176,7 @@ func (e *Edge) allow(x *Exchange, c class, count rate.Count, granted bool, now t
 	h := x.response.Header()
 	h.Set("X-RateLimit-Limit", strconv.Itoa(limit))
 	h.Set("X-RateLimit-Remaining", strconv.Itoa(count.Remaining(limit, now)))
-	h.Set("X-RateLimit-Reset", strconv.FormatInt(ceilSeconds(count.Reset(now).Sub(time.Unix(0, 0))), 10))
+	h.Set("X-RateLimit-Reset", strconv.FormatInt(ceilSeconds(count.Reset(limit, now).Sub(time.Unix(0, 0))), 10))
 	if granted || c == exempt {
 		return nil
 	}

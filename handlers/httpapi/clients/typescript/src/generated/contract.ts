@@ -3547,8 +3547,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3594,8 +3594,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3635,8 +3635,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3678,8 +3678,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3718,8 +3718,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3759,8 +3759,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3799,8 +3799,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3839,8 +3839,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3879,8 +3879,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3919,8 +3919,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3959,8 +3959,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -4000,8 +4000,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -4040,8 +4040,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -4080,8 +4080,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -4110,8 +4110,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -4140,8 +4140,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -4169,8 +4169,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -4216,8 +4216,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                 *     request is allowed earlier: see `Retry-After` of a 429.
+                 * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                 *     On a 429 it is the end of the wait that `Retry-After` names.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -4306,8 +4306,8 @@ export interface components {
          */
         RateLimitRemaining: number;
         /**
-         * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-         *     request is allowed earlier: see `Retry-After` of a 429.
+         * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+         *     On a 429 it is the end of the wait that `Retry-After` names.
          * @example 1795219260
          */
         RateLimitReset: number;
@@ -4382,8 +4382,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4428,8 +4428,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4471,8 +4471,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4517,8 +4517,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4572,8 +4572,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4618,8 +4618,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4661,8 +4661,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4704,8 +4704,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4747,8 +4747,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4790,8 +4790,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4839,8 +4839,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4886,8 +4886,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4935,8 +4935,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4981,8 +4981,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5029,8 +5029,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5087,8 +5087,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5129,8 +5129,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5174,8 +5174,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5219,8 +5219,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5267,8 +5267,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5313,8 +5313,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5358,8 +5358,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5403,8 +5403,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5434,8 +5434,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5480,8 +5480,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5532,8 +5532,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5563,8 +5563,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5617,8 +5617,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5664,8 +5664,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5722,8 +5722,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5778,8 +5778,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5808,8 +5808,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5857,8 +5857,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5919,8 +5919,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5983,8 +5983,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6048,8 +6048,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6114,8 +6114,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6164,8 +6164,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6214,8 +6214,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6275,8 +6275,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6341,8 +6341,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6399,8 +6399,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6455,8 +6455,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6527,8 +6527,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6597,8 +6597,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6662,8 +6662,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6728,8 +6728,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6786,8 +6786,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6842,8 +6842,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6898,8 +6898,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6971,8 +6971,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7040,8 +7040,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7111,8 +7111,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7143,8 +7143,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7216,8 +7216,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7246,8 +7246,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7307,8 +7307,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7363,8 +7363,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7432,8 +7432,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7492,8 +7492,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7554,8 +7554,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7625,8 +7625,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7684,8 +7684,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7742,8 +7742,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7796,8 +7796,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7851,8 +7851,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -7906,8 +7906,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8000,8 +8000,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8060,8 +8060,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8118,8 +8118,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8176,8 +8176,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8206,8 +8206,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8262,8 +8262,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8328,8 +8328,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8380,8 +8380,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8435,8 +8435,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8496,8 +8496,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8562,8 +8562,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8620,8 +8620,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8676,8 +8676,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8735,8 +8735,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8796,8 +8796,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8853,8 +8853,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8921,8 +8921,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -8993,8 +8993,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -9053,8 +9053,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -9112,8 +9112,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -9171,8 +9171,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -9231,8 +9231,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -9293,8 +9293,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
-                     *     request is allowed earlier: see `Retry-After` of a 429.
+                     * @description The time at which `X-RateLimit-Remaining` grows next if no more requests are sent, in seconds since 1970-01-01 UTC.
+                     *     On a 429 it is the end of the wait that `Retry-After` names.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
