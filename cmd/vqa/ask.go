@@ -41,8 +41,9 @@ func askCommand() *cobra.Command {
 public https URL or the id of a video. The question is checked before the upload, and a file is
 uploaded only once.
 
-The server is the one at --url, or else a running server of the data folder, of VQA_PUBLIC_URL or of
-VQA_ADDR. When none answers, the command starts a server for itself. The key is --key or
+The server is the one at --url, or else the one that uses the data folder: VQA_DATA_DIR, or else .vqa
+in this folder, or else the folder of your running server. When none runs, the server at VQA_PUBLIC_URL
+or VQA_ADDR is asked. When none answers, the command starts a server for itself. The key is --key or
 VQA_API_KEY, or else a key that the command creates once and stores in the data folder.
 Ctrl-C cancels the analysis. A canceled analysis is not billed.
 
@@ -52,7 +53,7 @@ analysis failed.`,
   vqa ask video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A "When does the dog appear?"
   vqa ask https://example.com/street.mp4 "How many cars are there?" --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := loadConfig()
+			c, err := locatedConfig(o.server, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

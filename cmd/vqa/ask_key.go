@@ -41,8 +41,12 @@ func (s *session) useStoredKey(ctx context.Context, remote bool) error {
 		}
 	}
 	if !s.sharesData() {
-		return fmt.Errorf("the server at %s does not use the data folder %s: give --key or VQA_API_KEY, or set VQA_DATA_DIR to the folder of the server",
-			s.Base, s.config.DataDir)
+		folder := " to the folder of the server"
+		if dir := dataDirOf(s.Base); dir != "" {
+			folder = "=" + dir
+		}
+		return fmt.Errorf("the server at %s does not use the data folder %s: give --key or VQA_API_KEY, or set VQA_DATA_DIR%s",
+			s.Base, s.config.DataDir, folder)
 	}
 	made, err := s.makeKey(ctx)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"time"
 
 	"vqa/cmd/vqa/internal/client"
@@ -85,10 +84,14 @@ func (s *session) find(ctx context.Context, at string) (*client.Client, error) {
 		}
 		return c, nil
 	}
-	for _, base := range []string{announced(s.config.DataDir), s.config.PublicURL, "http://" + client.Dialable(s.config.Addr)} {
+	announced, _ := serverOf(s.config.DataDir)
+	for _, base := range []string{announced.URL, s.config.PublicURL, "http://" + client.Dialable(s.config.Addr)} {
 		if c := client.New(base); base != "" && c.Healthy(ctx) {
 			return c, nil
 		}
+	}
+	if err := s.config.checkData(s.notices); err != nil {
+		return nil, err
 	}
 	fmt.Fprintln(s.notices, "no server is running: starting one for this command")
 	quiet := s.config
@@ -112,6 +115,9 @@ func (s *session) commands(ctx context.Context, do func(*command.Service) error)
 	if s.own != nil {
 		return do(s.own.commands)
 	}
+	if err := s.config.checkData(s.notices); err != nil {
+		return err
+	}
 	a, err := openApp(ctx, s.config, newLogger(s.notices, s.config), adapters{})
 	if err != nil {
 		return err
@@ -125,6 +131,6 @@ func (s *session) sharesData() bool {
 	if s.own != nil || s.config.DatabaseURL != "" {
 		return true
 	}
-	_, err := os.Stat(filepath.Join(s.config.DataDir, "postgres"))
-	return err == nil
+	other := dataDirOf(s.Base)
+	return hasData(s.config.DataDir) && (other == "" || other == s.config.DataDir)
 }

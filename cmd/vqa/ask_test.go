@@ -276,31 +276,6 @@ func (s *server) videosOf(t *testing.T, c config) []string {
 	return ids
 }
 
-// TestAnnouncedServer checks that only a running server is found through its data folder.
-func TestAnnouncedServer(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	require.Empty(t, announced(dir))
-	end, err := announce(dir, "http://127.0.0.1:9")
-	require.NoError(t, err)
-	require.Equal(t, "http://127.0.0.1:9", announced(dir))
-	require.Equal(t, "http://127.0.0.1:9", announced(dir), "reading does not take the lock")
-	second, err := announce(dir, "http://127.0.0.1:10")
-	require.NoError(t, err)
-	require.Equal(t, "http://127.0.0.1:9", announced(dir), "the first server announces itself")
-	require.NoError(t, second())
-	require.Equal(t, "http://127.0.0.1:9", announced(dir))
-	require.NoError(t, end())
-	require.Empty(t, announced(dir))
-	// The file of a killed server.
-	require.NoError(t, os.WriteFile(filepath.Join(dir, runningFile), []byte(`{"url":"http://127.0.0.1:9","pid":1}`), 0o600))
-	require.Empty(t, announced(dir))
-	end, err = announce(dir, "http://127.0.0.1:11")
-	require.NoError(t, err)
-	require.Equal(t, "http://127.0.0.1:11", announced(dir))
-	require.NoError(t, end())
-}
-
 func TestUsageHasItsExitStatus(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

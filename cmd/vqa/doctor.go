@@ -23,7 +23,7 @@ first start; it stores and analyzes a demo video; and it sends one request to ea
 and to each witness of the ledger.
 It writes nothing to the database. The exit status is 1 when a part is broken.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := loadConfig()
+			c, err := locatedConfig("", cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -45,8 +45,9 @@ It writes nothing to the database. The exit status is 1 when a part is broken.`,
 
 // installation returns the settings and the parts that the checks examine.
 func (c config) installation() doctor.Installation {
+	server, _ := serverOf(c.DataDir)
 	return doctor.Installation{
-		Addr: c.Addr, PublicURL: c.PublicURL, DataDir: c.DataDir, RunningURL: announced(c.DataDir), BlobURL: c.BlobURL, MinFreeSpace: int64(c.MinFreeSpace),
+		Addr: c.Addr, PublicURL: c.PublicURL, DataDir: c.DataDir, RunningURL: server.URL, BlobURL: c.BlobURL, MinFreeSpace: int64(c.MinFreeSpace),
 		Secrets:     []string{secretKeyFile, ledgerKeyFile, filepath.Base(storedKeyPath(c))},
 		Operator:    operator(),
 		DatabaseURL: c.DatabaseURL, PostgresBin: c.PostgresBin, InspectLog: inspectLog,

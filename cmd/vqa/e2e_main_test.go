@@ -68,6 +68,10 @@ func run(m *testing.M) (code int, err error) {
 	if err := os.Chmod(workshop, 0o755); err != nil {
 		return 1, err
 	}
+	// The servers of the tests are not those of the user.
+	if err := os.Setenv("XDG_STATE_HOME", filepath.Join(workshop, "state")); err != nil {
+		return 1, err
+	}
 	code = m.Run()
 	return code, errors.Join(closeShared(), closeWorker())
 }

@@ -33,7 +33,7 @@ result counts as not right. It is left out of the calibration error, because it 
 With --min-right, --min-right-no, --min-overlap or --max-ece, the exit status is 1 when all questions
 together miss a limit.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := loadConfig()
+			c, err := locatedConfig(server, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

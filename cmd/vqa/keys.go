@@ -32,7 +32,10 @@ func newRequestID() string { return id.NewSource(machineTime, rand.Reader).New(i
 
 // withApp opens the service's data, with or without a running server, and calls do.
 func withApp(cmd *cobra.Command, do func(ctx context.Context, a *app) error) error {
-	c, err := loadConfig()
+	c, err := locatedConfig("", cmd.ErrOrStderr())
+	if err == nil {
+		err = c.checkData(cmd.ErrOrStderr())
+	}
 	if err != nil {
 		return err
 	}

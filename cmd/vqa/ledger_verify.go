@@ -114,7 +114,10 @@ func (a *app) auditor() *audit.Auditor {
 
 // withReader runs do with a database that is only read and never migrated.
 func withReader(cmd *cobra.Command, do func(ctx context.Context, a *app) error) error {
-	c, err := loadConfig()
+	c, err := locatedConfig("", cmd.ErrOrStderr())
+	if err == nil {
+		err = c.checkData(cmd.ErrOrStderr())
+	}
 	if err != nil {
 		return err
 	}

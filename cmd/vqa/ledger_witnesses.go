@@ -142,7 +142,7 @@ func ledgerWitnessesCommand() *cobra.Command {
 			"are printed, too: a witness needs both. It needs no database. The exit status is 1 when fewer witnesses than\n" +
 			"VQA_LEDGER_WITNESS_QUORUM cosign, or when one has cosigned another history.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := loadConfig()
+			c, err := locatedConfig("", cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

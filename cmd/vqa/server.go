@@ -328,9 +328,12 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the alarms", func() error { s.alarms.Run(working); return nil })
 	s.work("the rebuild of read models", func() error { s.keepFresh(working); return nil })
 	s.work("housekeeping", func() error { s.keepHouse(working); return nil })
-	end, err := announce(s.config.DataDir, s.baseURL())
+	end, err := announce(s.config, s.baseURL())
 	if err != nil {
 		return err
+	}
+	if err := rememberDataDir(s.config.DataDir); err != nil {
+		s.log.Debug("the tools find this server only with VQA_DATA_DIR", "error", err)
 	}
 	s.endAnnouncement = end
 	s.work("the HTTP server", func() error {

@@ -37,7 +37,7 @@ func signInCommand() *cobra.Command {
 				}
 				s := terminal.NewScreen(cmd.OutOrStdout())
 				fmt.Fprintf(s, "  %s\n\n  Open this link in a browser. It works once, until %s.\n", s.Paint(terminal.Bold, link.URL), link.ExpiresAt.Format(time.RFC3339))
-				if announced(a.config.DataDir) == "" && a.config.DatabaseURL == "" {
+				if _, ok := serverOf(a.config.DataDir); !ok && a.config.DatabaseURL == "" {
 					fmt.Fprintln(s, "  The service does not run here now: start it with vqa serve.")
 				}
 				return nil
@@ -56,8 +56,8 @@ func (a *app) signInLink(ctx context.Context) (signInLink, error) {
 		return signInLink{}, err
 	}
 	at := a.config.PublicURL
-	if running := announced(a.config.DataDir); running != "" && at == "http://"+a.config.Addr {
-		at = running // the port may have been chosen at the start
+	if r, ok := serverOf(a.config.DataDir); ok && at == "http://"+a.config.Addr {
+		at = r.URL // the port may have been chosen at the start
 	}
 	return signInLink{URL: at + "/signin?link=" + url.QueryEscape(secret), ExpiresAt: expires, RequestID: request}, nil
 }

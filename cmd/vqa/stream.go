@@ -52,7 +52,7 @@ service ended the stream for another reason, or when the model gave no answer.`,
 		Example: `  vqa stream clip.mp4 "Is there a dog?"
   vqa stream rtsp://192.0.2.7/stream1 "How many people are there?" --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := loadConfig()
+			c, err := locatedConfig(o.server, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

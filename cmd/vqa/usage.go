@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,7 +58,7 @@ func ownAccount(cmd *cobra.Command, given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	c, err := loadConfig()
+	c, err := locatedConfig("", io.Discard) // withApp says which folder is used
 	if err != nil {
 		return "", err
 	}

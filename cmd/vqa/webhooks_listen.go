@@ -49,7 +49,7 @@ The key and the server are found as for vqa ask. A test key has the events of te
 		Example: `  vqa listen --forward-to http://localhost:3000/hook
   vqa listen --forward-to http://localhost:3000/hook --events analysis.completed,analysis.failed`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := loadConfig()
+			c, err := locatedConfig(o.server, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ TYPE is analysis.completed or stream.ended. Test mode does not fail, so it makes
 of any type send POST /v1/webhook_endpoints/{id}/test.`,
 		Example: `  vqa trigger analysis.completed --key "$VQA_TEST_KEY"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := loadConfig()
+			c, err := locatedConfig(server, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

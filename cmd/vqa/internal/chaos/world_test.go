@@ -242,7 +242,7 @@ func (w *world) newNode(t *testing.T, index int, engines []string) *node {
 		p := storetest.NewProxy(t, engine)
 		n.network, reached = append(n.network, p), append(reached, p.URL)
 	}
-	n.env = append(cleanEnv(), n.page.Env(), "TMPDIR="+filepath.Join(home, "tmp"),
+	n.env = append(cleanEnv(), n.page.Env(), "TMPDIR="+filepath.Join(home, "tmp"), "XDG_STATE_HOME="+home,
 		"VQA_ADDR="+addr, "VQA_PUBLIC_URL="+w.base, "VQA_DATABASE_URL="+database.URL, "VQA_DATA_DIR="+w.dataDir(),
 		"VQA_INFERENCE_URL="+strings.Join(reached, ","), "VQA_INFERENCE_TIMEOUT=10s", "VQA_DEMO=false", "VQA_TRUSTED_PROXIES=127.0.0.1",
 		"VQA_EGRESS_ALLOW="+strings.TrimPrefix(w.siteURL, "https://"), "VQA_EGRESS_CA_FILE="+w.caFile())
