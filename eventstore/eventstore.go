@@ -34,7 +34,7 @@ type Meta struct {
 	// CausationID is the direct cause of the event: a request id, a job, or the position of an
 	// earlier event.
 	CausationID string `json:"causation_id,omitempty"`
-	// Actor is the originator: an API key id, "operator:NAME" or "system:NAME".
+	// Actor is the originator: the id of an API key, a client token or a session, "operator:NAME" or "system:NAME".
 	Actor string `json:"actor,omitempty"`
 	// Nonce is random: 16 bytes in hexadecimal. The chain covers it, so that nobody can guess an event
 	// from its chain, which the transparency log shows. The store adds it. Older events have none.

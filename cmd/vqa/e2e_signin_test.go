@@ -2,13 +2,17 @@ package main_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"vqa/handlers/command"
 )
 
 // oneTimeLink runs vqa signin beside the running service and returns the path of its link.
@@ -86,20 +90,38 @@ func TestSignInWithABrowser(t *testing.T) {
 	})
 
 	token := b.eval(`fetch("/session/token", {method: "POST"}).then(r => r.json()).then(t => t.token)`).(string)
-	listed := func() int {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.addr+"/v1/api-keys", nil)
+	call := func(method, path, body string, into any) int {
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.addr+path, strings.NewReader(body))
 		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
 		got, err := http.DefaultClient.Do(r)
 		require.NoError(t, err)
-		require.NoError(t, got.Body.Close())
+		require.NoError(t, errors.Join(json.NewDecoder(got.Body).Decode(into), got.Body.Close()))
 		return got.StatusCode
 	}
+	listed := func() int { return call(http.MethodGet, "/v1/api-keys", "", new(any)) }
 	require.Equal(t, http.StatusOK, listed())
+	acct := command.OperatorAccount()
+	s.tool(t, "credits", "grant", acct, "100", "--reason", "test", "--idempotency-key", "1")
+	var live struct{ ID string }
+	require.Equal(t, http.StatusCreated, call(http.MethodPost, "/v1/streams", `{"prompt": "Is there a dog?"}`, &live))
 	b.call("Page.navigate", map[string]any{"url": origin + "/account/sessions"})
 	b.click(`form[action="/signout"] button`)
 	b.await(`location.pathname === "/signin" && document.readyState === "complete"`)
 	require.Equal(t, http.StatusUnauthorized, listed(), "the token ends with its session")
+	signedOut := time.Now()
+	var shown struct {
+		Streams []struct {
+			State struct {
+				EndedAt time.Time `json:"ended_at"`
+			}
+		}
+	}
+	require.Eventually(t, func() bool {
+		return json.Unmarshal(s.tool(t, "show", live.ID, "--json"), &shown) == nil && !shown.Streams[0].State.EndedAt.IsZero()
+	}, time.Minute, 100*time.Millisecond, "the stream ends with its session")
+	require.Less(t, shown.Streams[0].State.EndedAt.Sub(signedOut), 2*time.Second)
 
 	signIn := func() {
 		b.call("Page.navigate", map[string]any{"url": origin + "/signin?return_to=/account/sessions"})

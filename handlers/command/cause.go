@@ -35,8 +35,8 @@ func (s *Service) CauseOf(ctx context.Context, stream eventstore.StreamID) (Caus
 	return c, err
 }
 
-// OriginOf returns the first event of a stream as a cause, with its actor: the id of an API key or of a client
-// token, "session", or a part of the service.
+// OriginOf returns the first event of a stream as a cause, with its actor: the id of an API key, a client
+// token or a session, "session", or a part of the service.
 func (s *Service) OriginOf(ctx context.Context, stream eventstore.StreamID) (c Cause, actor string, err error) {
 	events, err := s.Store.ReadStream(ctx, stream, 0, 1)
 	if err != nil || len(events) == 0 {

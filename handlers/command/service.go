@@ -130,9 +130,11 @@ type Caller struct {
 	// empty for a person with a session and for an anonymous caller.
 	KeyID string
 	// TokenID is the client token of the request, or empty.
-	TokenID  string
-	Livemode bool
-	Tier     account.Tier
+	TokenID string
+	// SessionID is the session of this service that a person signed in with, or empty.
+	SessionID string
+	Livemode  bool
+	Tier      account.Tier
 	// Scopes are the scopes of the credential. nil means every scope.
 	Scopes []string
 	// VideoID or StreamID is the resource that a client token is bound to. At most one is
@@ -166,9 +168,11 @@ func (c Caller) meta() eventstore.Meta {
 	}
 }
 
-// actor returns the caller's name in the log. A person with a session is named "session",
+// actor returns the caller's name in the log. A person with a session of another issuer is named "session",
 // because the account already identifies the person.
-func (c Caller) actor() string { return cmp.Or(c.TokenID, c.KeyID, c.GrantID, "session") }
+func (c Caller) actor() string {
+	return cmp.Or(c.TokenID, c.KeyID, c.GrantID, c.SessionID, "session")
+}
 
 // intent prepares the pipeline for a caller's request.
 func (c Caller) intent(streams ...eventstore.StreamID) intent {

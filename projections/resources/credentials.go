@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -10,28 +9,41 @@ import (
 	"vqa/domain/account"
 )
 
-// KeysOf returns the API keys behind actors of the log, in any state: an API key itself, and the key that
-// minted a client token. It leaves out other actors, such as "session".
-func (r *Reader) KeysOf(ctx context.Context, actors []string) (map[string]account.Key, error) {
+// Credential is what an actor of the log authenticated with: an API key, or a session of this service. The other one
+// does not exist.
+type Credential struct {
+	Key     account.Key
+	Session account.Session
+}
+
+// CredentialsOf returns the credentials of actors of the log, in any state: an API key itself, the key that minted a
+// client token, and a session. It leaves out other actors, such as a person with a session of another issuer.
+func (r *Reader) CredentialsOf(ctx context.Context, actors []string) (map[string]Credential, error) {
 	rows, err := r.pool.Query(ctx, `
-		select a.id, k.doc from unnest($1::text[]) as a (id)
-		join api_keys k on k.id = coalesce((select t.key_id from client_tokens t where t.id = a.id), a.id)`, actors)
+		select a.id, k.doc, s.doc from unnest($1::text[]) as a (id)
+		left join api_keys k on k.id = coalesce((select t.key_id from client_tokens t where t.id = a.id), a.id)
+		left join sessions s on s.id = a.id
+		where k.id is not null or s.id is not null`, actors)
 	if err != nil {
-		return nil, fmt.Errorf("read the keys of actors: %w", err)
+		return nil, fmt.Errorf("read the credentials of actors: %w", err)
 	}
-	found := map[string]account.Key{}
+	found := map[string]Credential{}
 	var id string
-	var doc []byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &doc}, func() error {
-		var k account.Key
-		if err := json.Unmarshal(doc, &k); err != nil {
-			return err
+	var key *account.Key
+	var session *account.Session
+	_, err = pgx.ForEachRow(rows, []any{&id, &key, &session}, func() error {
+		var c Credential
+		if key != nil {
+			c.Key = *key
 		}
-		found[id] = k
+		if session != nil {
+			c.Session = *session
+		}
+		found[id] = c
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the keys of actors: %w", err)
+		return nil, fmt.Errorf("read the credentials of actors: %w", err)
 	}
 	return found, nil
 }

@@ -116,7 +116,7 @@ type session struct {
 // caller returns the person as a caller: with all scopes, in live mode
 // (docs/contract.md#modes).
 func (s session) caller(requestID string) command.Caller {
-	return command.Caller{AccountID: s.account.ID, Livemode: true, Tier: s.account.Tier, RequestID: requestID}
+	return command.Caller{AccountID: s.account.ID, SessionID: s.own.ID, Livemode: true, Tier: s.account.Tier, RequestID: requestID}
 }
 
 // signIn verifies a session. The first session of a person opens an account. Errors:

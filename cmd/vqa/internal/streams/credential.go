@@ -4,41 +4,30 @@ import (
 	"context"
 	"errors"
 
-	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/domain/stream"
 	"vqa/eventstore/fold"
 	"vqa/streaming/live"
 )
 
-// revoke ends the streams of this node whose account is restricted, or whose key does not authenticate any more: the
-// key that created the stream, or that minted the client token which created it. Otherwise a thief of a key could go
-// on for the longest session, at the cost of its owner.
+// revoke ends the streams of this node that refusals refuses. Otherwise a thief of a credential could go on for the
+// longest session, at the cost of its owner.
 func (n *Node) revoke(ctx context.Context, t *term) error {
 	sessions := t.host.Sessions()
 	if len(sessions) == 0 {
 		return nil
 	}
-	states := make([]stream.State, len(sessions))
-	accounts, creators := make([]string, len(sessions)), make([]string, len(sessions))
+	states, creators := make([]stream.State, len(sessions)), make([]string, len(sessions))
 	for i, s := range sessions {
-		states[i] = s.State()
-		accounts[i], creators[i] = states[i].AccountID, t.creator(s.ID())
+		states[i], creators[i] = s.State(), t.creator(s.ID())
 	}
-	restricted, err := n.Read.RestrictedAccounts(ctx, accounts)
-	if err != nil {
-		return err
-	}
-	keys, err := n.Read.KeysOf(ctx, creators)
+	refused, err := n.refusals(ctx, states, creators)
 	if err != nil {
 		return err
 	}
 	for i, s := range sessions {
-		key, known := keys[creators[i]]
-		switch f := n.refusal(restricted[accounts[i]], key, known); {
-		case f == nil:
-		case states[i].Status != stream.EndedStatus:
-			s.Revoke(f)
+		if refused[i] != nil && states[i].Status != stream.EndedStatus {
+			s.Revoke(refused[i])
 		}
 	}
 	return nil
@@ -46,36 +35,31 @@ func (n *Node) revoke(ctx context.Context, t *term) error {
 
 // revokeQueued ends the streams without a slot that would be ended with one, and returns the others. All nodes do
 // this: the first one ends a stream.
-func (n *Node) revokeQueued(ctx context.Context, active []stream.State) ([]stream.State, error) {
-	queued, err := n.queuedCreators(ctx, active)
-	if err != nil || len(queued) == 0 {
+func (n *Node) revokeQueued(ctx context.Context, active []stream.State) (left []stream.State, err error) {
+	known, err := n.queuedCreators(ctx, active)
+	if err != nil || len(known) == 0 {
 		return active, err
 	}
-	var accounts, creators []string
+	var queued []stream.State
+	var creators []string
 	for _, st := range active {
-		if creator, waits := queued[st.ID]; waits {
-			accounts, creators = append(accounts, st.AccountID), append(creators, creator)
+		if creator, waits := known[st.ID]; waits {
+			queued, creators = append(queued, st), append(creators, creator)
+			continue
 		}
+		left = append(left, st)
 	}
-	restricted, err := n.Read.RestrictedAccounts(ctx, accounts)
+	refused, err := n.refusals(ctx, queued, creators)
 	if err != nil {
 		return active, err
 	}
-	keys, err := n.Read.KeysOf(ctx, creators)
-	if err != nil {
-		return active, err
-	}
-	var left []stream.State
 	var errs []error
-	for _, st := range active {
-		creator, waits := queued[st.ID]
-		key, known := keys[creator]
-		f := n.refusal(restricted[st.AccountID], key, known)
-		if !waits || f == nil {
+	for i, st := range queued {
+		if refused[i] == nil {
 			left = append(left, st)
 			continue
 		}
-		errs = append(errs, n.sweep(ctx, st, live.Refused(f)))
+		errs = append(errs, n.sweep(ctx, st, live.Refused(refused[i])))
 	}
 	return left, errors.Join(errs...)
 }
@@ -110,27 +94,42 @@ func (n *Node) refusedSince(ctx context.Context, st stream.State) (*fault.Fault,
 	if err != nil {
 		return nil, err
 	}
-	restricted, err := n.Read.RestrictedAccounts(ctx, []string{st.AccountID})
+	refused, err := n.refusals(ctx, []stream.State{st}, []string{creator})
 	if err != nil {
 		return nil, err
 	}
-	keys, err := n.Read.KeysOf(ctx, []string{creator})
-	if err != nil {
-		return nil, err
-	}
-	key, known := keys[creator]
-	return n.refusal(restricted[st.AccountID], key, known), nil
+	return refused[0], nil
 }
 
-// refusal returns why a stream may not go on, or nil. known is false for a stream of a signed-in person.
-func (n *Node) refusal(restricted bool, key account.Key, known bool) *fault.Fault {
-	switch {
-	case restricted:
-		return fault.New(fault.AccountRestricted, "")
-	case known:
-		return fault.Of(n.CheckKey(key))
+// refusals returns for each stream with its creator why it may not go on, or nil: its account is restricted, or the
+// credential behind it does not authenticate any more. That is the key or the session that created the stream, or the
+// key that minted the client token which created it. The end of a session of another issuer is not known.
+func (n *Node) refusals(ctx context.Context, all []stream.State, creators []string) ([]*fault.Fault, error) {
+	accounts := make([]string, len(all))
+	for i, st := range all {
+		accounts[i] = st.AccountID
 	}
-	return nil
+	restricted, err := n.Read.RestrictedAccounts(ctx, accounts)
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := n.Read.CredentialsOf(ctx, creators)
+	if err != nil {
+		return nil, err
+	}
+	refused := make([]*fault.Fault, len(all))
+	for i := range all {
+		switch c, known := credentials[creators[i]]; {
+		case restricted[accounts[i]]:
+			refused[i] = fault.New(fault.AccountRestricted, "")
+		case !known || c.Session.Active(n.Now()):
+		case c.Session.Exists():
+			refused[i] = fault.New(fault.InvalidAPIKey, "The session that started the stream has ended. Sign in again.")
+		default:
+			refused[i] = fault.Of(n.CheckKey(c.Key))
+		}
+	}
+	return refused, nil
 }
 
 // creator returns who created a stream that this term runs.

@@ -2,12 +2,15 @@ package streams
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/account"
+	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/domain/stream"
 	"vqa/handlers/command"
@@ -16,7 +19,7 @@ import (
 )
 
 // TestStreamsEndWithTheirCredential: a live stream ends within seconds of the restriction of its account, and of the
-// end of the key behind it. The client learns why, and pays up to the last heartbeat.
+// end of the key or the session behind it. The client learns why, and pays up to the last heartbeat.
 func TestStreamsEndWithTheirCredential(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -34,6 +37,23 @@ func TestStreamsEndWithTheirCredential(t *testing.T) {
 	}
 	caller := func(k command.IssuedKey) command.Caller {
 		return command.Caller{AccountID: k.AccountID, KeyID: k.KeyID, Livemode: true, Scopes: []string{"streams:create"}}
+	}
+	person := func(k command.IssuedKey) command.Caller {
+		opened, err := w.commands.OpenPersonSession(t.Context(), command.Person{Issuer: "https://id.example", Subject: rand.Text(), Proof: k.KeyID}, command.Browser{RequestID: "req_1"})
+		require.NoError(t, err)
+		_, err = w.commands.GrantCredits(t.Context(), command.GrantCredits{
+			CreditChange: command.CreditChange{AccountID: opened.AccountID, Reason: "test", Operator: "test"}, Kind: credit.Adjustment, Seconds: 100,
+		})
+		require.NoError(t, err)
+		return command.Caller{AccountID: opened.AccountID, SessionID: opened.ID, Livemode: true}
+	}
+	endSession := func(k command.IssuedKey) error {
+		s, _, err := w.read.SessionByID(t.Context(), account.SessionIDFor(k.KeyID))
+		return errors.Join(err, w.commands.EndSession(t.Context(), command.Caller{AccountID: s.AccountID, RequestID: "req_1"}, s.ID))
+	}
+	revokeSession := func(k command.IssuedKey) error {
+		s, _, err := w.read.SessionByID(t.Context(), account.SessionIDFor(k.KeyID))
+		return errors.Join(err, w.commands.RevokeAnySession(t.Context(), s, "test", ""))
 	}
 	for name, tt := range map[string]struct {
 		// key is issued by the test itself if it expires.
@@ -54,7 +74,9 @@ func TestStreamsEndWithTheirCredential(t *testing.T) {
 			c.TokenID = token.ID
 			return c
 		}, revoke, fault.KeyRevoked},
-		"expired key": {command.IssuedKey{}, caller, func(command.IssuedKey) error { return nil }, fault.KeyExpired},
+		"session that was signed out": {command.IssuedKey{KeyID: "proof 1"}, person, endSession, fault.InvalidAPIKey},
+		"revoked session":             {command.IssuedKey{KeyID: "proof 2"}, person, revokeSession, fault.InvalidAPIKey},
+		"expired key":                 {command.IssuedKey{}, caller, func(command.IssuedKey) error { return nil }, fault.KeyExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
