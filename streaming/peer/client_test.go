@@ -14,6 +14,7 @@ import (
 	"github.com/pion/interceptor"
 	"github.com/pion/logging"
 	"github.com/pion/rtcp"
+	"github.com/pion/rtp"
 	"github.com/pion/transport/v5"
 	"github.com/pion/webrtc/v4"
 	"github.com/stretchr/testify/require"
@@ -88,6 +89,7 @@ type client struct {
 	pc      *webrtc.PeerConnection
 	track   *webrtc.TrackLocalStaticRTP
 	encoder *assembletest.Encoder
+	extend  func(*rtp.Header) // adds extensions; may be nil
 
 	mu       sync.Mutex
 	keyframe bool
@@ -101,6 +103,7 @@ type clientOptions struct {
 	mime      string // the only codec of the offer; the default is an offer of all and a track of H.264
 	config    webrtc.Configuration
 	configure func(*webrtc.SettingEngine)
+	layers    []string // of a simulcast; pictures are sent as the last one
 }
 
 var silent = &logging.DefaultLoggerFactory{Writer: io.Discard, DefaultLogLevel: logging.LogLevelDisabled}
@@ -152,10 +155,24 @@ func newClient(t testing.TB, o clientOptions) *client {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pc.Close() })
 	c := &client{pc: pc, encoder: assembletest.New(codecOf(o.mime), rand.New(rand.NewPCG(3, 4))), keyframe: true}
-	c.track, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: cmp.Or(o.mime, webrtc.MimeTypeH264), ClockRate: 90000}, "video", "camera")
-	require.NoError(t, err)
-	sender, err := pc.AddTrack(c.track)
-	require.NoError(t, err)
+	track := func(layer ...func(*webrtc.TrackLocalStaticRTP)) *webrtc.TrackLocalStaticRTP {
+		c.track, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: cmp.Or(o.mime, webrtc.MimeTypeH264), ClockRate: 90000}, "video", "camera", layer...)
+		require.NoError(t, err)
+		return c.track
+	}
+	var sender *webrtc.RTPSender
+	for i, layer := range o.layers {
+		if i == 0 {
+			sender, err = pc.AddTrack(track(webrtc.WithRTPStreamID(layer)))
+		} else {
+			err = sender.AddEncoding(track(webrtc.WithRTPStreamID(layer)))
+		}
+		require.NoError(t, err)
+	}
+	if sender == nil {
+		sender, err = pc.AddTrack(track())
+		require.NoError(t, err)
+	}
 	if o.mime != "" {
 		require.NoError(t, pc.GetTransceivers()[0].SetCodecPreferences(codecsOf(sender.GetParameters().Codecs, o.mime)))
 	}
@@ -213,6 +230,9 @@ func (c *client) send() {
 	c.pictures, c.keys = append(c.pictures, picture), append(c.keys, key)
 	c.mu.Unlock()
 	for _, p := range c.encoder.Packets(picture) {
+		if c.extend != nil {
+			c.extend(&p.Header)
+		}
 		_ = c.track.WriteRTP(p)
 	}
 }

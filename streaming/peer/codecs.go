@@ -56,7 +56,12 @@ func mediaEngine() (*webrtc.MediaEngine, error) {
 	if err := register(webrtc.MimeTypeVP8, ""); err != nil {
 		return nil, err
 	}
-	return engine, register(webrtc.MimeTypeVP9, "profile-id=0")
+	if err := register(webrtc.MimeTypeVP9, "profile-id=0"); err != nil {
+		return nil, err
+	}
+	// The extension urn:3gpp:video-orientation is left out: without it, the sender rotates the pictures of a turned
+	// phone itself (3GPP TS 26.114, section 7.4.5).
+	return engine, webrtc.ConfigureSimulcastExtensionHeaders(engine)
 }
 
 // codecOf returns the codec with a MIME type, or 0.
@@ -72,19 +77,61 @@ func codecOf(mime string) assemble.Codec {
 // maxSections bounds the sections of an offer. A browser that has replaced its video many times has one for each.
 const maxSections = 32
 
-// checkOffer finds the problems that pion does not report, and returns the number of candidates.
-func checkOffer(offer string) (candidates int, err error) {
+// checkOffer finds the problems that pion does not report. It returns the offer with one layer of each video, and the
+// number of candidates.
+func checkOffer(offer string) (single string, candidates int, err error) {
 	var s sdp.SessionDescription
 	if err := s.UnmarshalString(offer); err != nil {
-		return 0, &OfferError{"The field sdp is not a valid session description: " + err.Error() + "."}
+		return "", 0, &OfferError{"The field sdp is not a valid session description: " + err.Error() + "."}
 	}
 	if n := len(s.MediaDescriptions); n > maxSections {
-		return 0, &OfferError{fmt.Sprintf("The offer has %d media sections. At most %d are allowed.", n, maxSections)}
+		return "", 0, &OfferError{fmt.Sprintf("The offer has %d media sections. At most %d are allowed.", n, maxSections)}
 	}
 	if candidates = candidatesOf(s); candidates > maxCandidates {
-		return 0, &OfferError{fmt.Sprintf("The offer has %d candidates. At most %d are allowed.", candidates, maxCandidates)}
+		return "", 0, &OfferError{fmt.Sprintf("The offer has %d candidates. At most %d are allowed.", candidates, maxCandidates)}
 	}
-	return candidates, checkVideos(s)
+	if err := checkVideos(s); err != nil {
+		return "", 0, err
+	}
+	for _, m := range s.MediaDescriptions {
+		oneLayer(m)
+	}
+	b, err := s.Marshal()
+	return string(b), candidates, err
+}
+
+// oneLayer removes all layers of a simulcast (RFC 8853) but the last one that is not paused. Browsers scale it down least.
+// The client then sends no other. Only a layer needs the extensions that name it: with them, pion wants a name in the
+// packets of each client.
+func oneLayer(m *sdp.MediaDescription) {
+	layer := ""
+	for _, a := range m.Attributes {
+		_, sent, _ := strings.Cut(" "+a.Value, " send ")
+		if a.Key != "simulcast" || sent == "" {
+			continue
+		}
+		sent, _, _ = strings.Cut(sent, " ")
+		for one := range strings.SplitSeq(sent, ";") {
+			one, _, _ = strings.Cut(one, ",")
+			if layer == "" || !strings.HasPrefix(one, "~") {
+				layer = strings.TrimPrefix(one, "~")
+			}
+		}
+	}
+	m.Attributes = slices.DeleteFunc(m.Attributes, func(a sdp.Attribute) bool {
+		switch a.Key {
+		case "simulcast":
+			return true
+		case "rid":
+			return layer == "" || !strings.HasPrefix(a.Value, layer+" send")
+		case "extmap":
+			return layer == "" && strings.Contains(a.Value, ":sdes:")
+		}
+		return false
+	})
+	if layer != "" {
+		m.WithValueAttribute("simulcast", "send "+layer)
+	}
 }
 
 // candidatesOf counts the candidates in a description. Bundled sections repeat them.

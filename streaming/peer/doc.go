@@ -13,8 +13,8 @@
 //
 // # Codecs
 //
-// The answer has one codec: H.264, otherwise VP8, otherwise VP9. So the sender cannot change it. An
-// offer that cannot work is refused with an *OfferError: no video, two videos, nothing to receive,
+// The answer has one codec: H.264, otherwise VP8, otherwise VP9. So the sender cannot change it. Of a simulcast, it has
+// the last layer. An offer that cannot work is refused with an *OfferError: no video, two videos, nothing to receive,
 // no known codec, or no H.264 where a recording needs it.
 //
 // # States

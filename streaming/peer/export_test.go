@@ -12,6 +12,9 @@ import (
 // Checks exports checks.
 func (s *Server) Checks(address string) bool { return s.checks(net.ParseIP(address)) }
 
+// CheckOffer exports checkOffer.
+var CheckOffer = checkOffer
+
 // Relay exports relay.
 type Relay = relay
 

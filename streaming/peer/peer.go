@@ -182,7 +182,7 @@ func (p *Peer) Answer(ctx context.Context, offer string) (string, error) {
 	if len(offer) > maxOffer {
 		return "", &OfferError{fmt.Sprintf("The offer has %d bytes. At most %d are allowed.", len(offer), maxOffer)}
 	}
-	candidates, err := checkOffer(offer)
+	offer, candidates, err := checkOffer(offer)
 	if err != nil {
 		return "", err
 	}

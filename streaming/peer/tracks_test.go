@@ -3,9 +3,12 @@ package peer_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"testing"
 	"time"
 
+	"github.com/pion/rtp"
+	"github.com/pion/sdp/v3"
 	"github.com/pion/webrtc/v4"
 	"github.com/stretchr/testify/require"
 
@@ -76,5 +79,50 @@ func TestTheTrackIsReplaced(t *testing.T) {
 			c.check(t, got.frames)
 			require.NotContains(t, got.states, peer.Closed)
 		})
+	}
+}
+
+// TestASimulcast offers three layers. The answer takes the last one, and its pictures arrive, also after a restart of ICE.
+func TestASimulcast(t *testing.T) {
+	t.Parallel()
+	s, got, c := listen(t, peer.Options{}), newSink(), newClient(t, clientOptions{layers: []string{"q", "h", "f"}})
+	p := open(t, s, got.session("st_1"))
+	for _, restart := range []bool{false, true} {
+		answer, err := p.Answer(t.Context(), c.offer(t, &webrtc.OfferOptions{ICERestart: restart}))
+		require.NoError(t, err)
+		require.Equal(t, []string{"a=rid:f recv", "a=simulcast:recv f"}, regexp.MustCompile(`a=(rid|simulcast):.*\w`).FindAllString(answer, -1))
+		c.accept(t, answer)
+		c.extend = func(h *rtp.Header) {
+			for _, e := range c.pc.GetSenders()[0].GetParameters().HeaderExtensions {
+				if name := map[string]string{sdp.SDESMidURI: c.pc.GetTransceivers()[0].Mid(), sdp.SDESRTPStreamIDURI: "f"}[e.URI]; name != "" {
+					require.NoError(t, h.SetExtension(uint8(e.ID), []byte(name)))
+				}
+			}
+		}
+		got.waitState(t, peer.Connected)
+		stop := c.streaming(t)
+		got.mu.Lock()
+		before := len(got.frames)
+		got.mu.Unlock()
+		got.waitFrames(t, before+10)
+		stop()
+	}
+	c.check(t, got.frames)
+}
+
+// TestOffersWithLayers has simulcasts of other clients.
+func TestOffersWithLayers(t *testing.T) {
+	t.Parallel()
+	for lines, want := range map[string]string{
+		"a=rid:1 send\r\na=rid:2 send\r\na=simulcast:send 1,3;~2\r\n":                     "a=rid:1 send\r\na=simulcast:send 1\r\n",
+		"a=rid:1 recv\r\na=rid:2 send max-fps=5\r\na=simulcast:recv 1 send 2\r\n":         "a=rid:2 send max-fps=5\r\na=simulcast:send 2\r\n",
+		"a=rid:1 recv\r\na=simulcast:recv 1\r\n":                                          "",
+		"a=rid:1 send\r\na=extmap:3 urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id\r\n":    "",
+		"a=simulcast:send\r\na=extmap:4/sendonly urn:ietf:params:rtp-hdrext:sdes:mid\r\n": "",
+	} {
+		const head = "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\n"
+		got, _, err := peer.CheckOffer(head + lines)
+		require.NoError(t, err)
+		require.Equal(t, head+want, got)
 	}
 }
