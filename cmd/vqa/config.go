@@ -47,7 +47,7 @@ type config struct {
 	WorkerDir        string   `env:"VQA_WORKER_DIR" format:"path" help:"Folder of the embedded worker's program. When empty, it is searched beside the binary."`
 	ReferenceDir     string   `env:"VQA_REFERENCE_DIR" format:"path" help:"Folder of the program that renders the API reference at /docs. When empty, it is searched beside the binary."`
 
-	InferenceTimeout  time.Duration `env:"VQA_INFERENCE_TIMEOUT" envDefault:"1m" help:"Time limit of one request to an engine. An embedded worker that exceeds it is restarted."`
+	InferenceTimeout  time.Duration `env:"VQA_INFERENCE_TIMEOUT" envDefault:"1m" help:"Time limit of one request to an engine. For the embedded worker it is processor time of each thread, and ten times as long by the clock; one that exceeds it is restarted."`
 	InferencePatience time.Duration `env:"VQA_INFERENCE_PATIENCE" envDefault:"2m" help:"How long an attempt at an analysis waits for an engine that does not answer. Then the analysis pauses and is attempted again. After half of this time, a platform incident is opened."`
 
 	LLMURL     string        `group:"Language models" env:"VQA_LLM_URL" format:"http or https URL" help:"Base URL of a server with the OpenAI chat completions API, for example http://host:8000/v1. Its model compiles prompts and writes narratives. When empty, rules do both."`

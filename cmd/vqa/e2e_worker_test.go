@@ -27,8 +27,8 @@ type worker struct {
 // more processor time than the tests themselves.
 var sharedWorker = sync.OnceValues(func() (*worker, error) {
 	workerStarted = true
-	// The embedded workers of other tests have a lower weight, too. This one must not starve them.
-	w := &worker{cmd: exec.Command("nice", "-n", "5", "node", filepath.Join("src", "main.js"), "--threads", "2")}
+	// The embedded workers of other tests have this priority, too.
+	w := &worker{cmd: exec.Command("nice", "-n", "2", "node", filepath.Join("src", "main.js"), "--threads", "2")}
 	w.cmd.Dir = filepath.Join("..", "..", "gpu", "worker")
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := w.cmd.StdinPipe() // the worker ends when this pipe is closed

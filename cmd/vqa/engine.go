@@ -53,7 +53,7 @@ func (s *server) openEngine(ctx context.Context, c config, log *slog.Logger) (er
 		return s.openServers(ctx, c, log)
 	}
 	// Close ends the worker after the jobs that use it, so ctx must not end it.
-	w, err := worker.Start(context.WithoutCancel(ctx), worker.Options{Dir: c.WorkerDir, Threads: c.InferenceThreads, Timeout: c.InferenceTimeout, Started: s.background.Add, Log: log})
+	w, err := worker.Start(context.WithoutCancel(ctx), worker.Options{Dir: c.WorkerDir, Threads: c.InferenceThreads, Timeout: c.InferenceTimeout, Log: log})
 	if err != nil {
 		return fmt.Errorf("starting the embedded worker: %w", err)
 	}

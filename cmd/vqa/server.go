@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"vqa/cmd/vqa/internal/background"
 	"vqa/cmd/vqa/internal/streams"
 	"vqa/domain/admission"
 	"vqa/domain/answer"
@@ -51,10 +50,7 @@ type server struct {
 	intake  *intake.Intake
 	// ffmpeg runs ffmpeg for all parts of the service.
 	ffmpeg *ffmpeg.Runner
-	// background lowers the processor weight of analyses: of the worker, and of ffmpeg when no request
-	// waits for it.
-	background *background.Group
-	engine     gpu.Engine
+	engine gpu.Engine
 	// lanes share the engine between live streams and uploads.
 	lanes  *lanes.Lanes
 	meter  *meter
@@ -127,8 +123,6 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if err != nil {
 		return s, fmt.Errorf("reading the secret key of the installation: %w", err)
 	}
-	s.background = background.Open(log)
-	s.closers = append(s.closers, s.background.Close)
 	if err := s.openMedia(ctx, c, key, log); err != nil {
 		return s, err
 	}
@@ -200,7 +194,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	s.jobs, err = jobs.New(jobs.Options{
 		Pool: s.pool, Analyses: slots, Notifier: notifier, Recordings: s.recordings(), Objects: s.objects, Line: s.resources, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
-			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.lanes.Uploads(), FFmpeg: s.ffmpeg.Observed(s.background.Add), Calibrations: s.calibrations,
+			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.lanes.Uploads(), FFmpeg: s.ffmpeg, Calibrations: s.calibrations,
 			Node: name, Log: s.log, Progress: resources.NewProgress(s.pool), Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
 			Checks:   []func(context.Context) error{s.engineAnswers, s.extraction.Ready, s.temp.Check},
 			Narrator: s.models.jobsNarrator(), VisionModel: s.models.vision, Waited: s.meter.waited,
@@ -236,7 +230,7 @@ func (s *server) studio() jobs.Renderer {
 	if !s.config.Artifacts {
 		return nil
 	}
-	return &artifact.Studio{Objects: s.objects, FFmpeg: s.ffmpeg.Observed(s.background.Add)}
+	return &artifact.Studio{Objects: s.objects, FFmpeg: s.ffmpeg}
 }
 
 // handler returns the handler of the HTTP API.

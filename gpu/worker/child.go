@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +50,7 @@ func (w *Worker) runChild(ctx context.Context) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the child: %w", err)
 	}
-	w.opts.Started(cmd.Process.Pid)
+	lowerPriority(cmd.Process.Pid)
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		select {
@@ -57,7 +58,7 @@ func (w *Worker) runChild(ctx context.Context) error {
 			url := fmt.Sprintf("http://127.0.0.1:%d", a.Port)
 			w.publish(url, cmd.Process, false)
 			w.opts.Log.Info("inference worker is serving", "port", a.Port, "threads", a.Threads)
-			w.listen(ctx, url)
+			w.listen(ctx, url, cmd.Process.Pid)
 		case <-time.After(startTimeout):
 			_ = cmd.Process.Kill()
 		case <-ctx.Done():
@@ -73,12 +74,26 @@ func (w *Worker) runChild(ctx context.Context) error {
 	return err
 }
 
-// listen checks until ctx ends whether the child is alive, and kills one that missed three
-// heartbeats. Without it, a hung child would not be noticed while it has no requests.
-func (w *Worker) listen(ctx context.Context, url string) {
+// lowerPriority raises the nice value of the child. A failure changes nothing for callers.
+func lowerPriority(pid int) {
+	raw, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
+	if err == nil {
+		// The system call returns 20 - nice.
+		_ = syscall.Setpriority(syscall.PRIO_PGRP, pid, 20-raw+niceness)
+	}
+}
+
+// listen checks until ctx ends whether the child is alive, and kills a hung one. Without heartbeats, a
+// hung child would not be noticed while it has no requests.
+//
+// Processor time tells a hung child from one that other programs starve. A child that waits for
+// something that never comes uses none, so there is a limit by the clock, too.
+func (w *Worker) listen(ctx context.Context, url string, pid int) {
 	tick := time.NewTicker(w.opts.Heartbeat)
 	defer tick.Stop()
-	for missed := 0; missed < missedHeartbeats; {
+	threads := time.Duration(w.opts.Threads)
+	alive := processorTime(pid)
+	for missed := 0; missed < patience*missedHeartbeats; {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -87,11 +102,57 @@ func (w *Worker) listen(ctx context.Context, url string) {
 		limited, cancel := context.WithTimeout(ctx, w.opts.Heartbeat)
 		err := w.client.Ready(limited)
 		cancel()
+		used := processorTime(pid)
 		if missed++; err == nil {
-			missed = 0
+			missed, alive = 0, used
+		}
+		if used-alive >= missedHeartbeats*w.opts.Heartbeat*threads || used-w.oldest(used) >= w.opts.Timeout*threads {
+			break
 		}
 	}
 	w.hung(url)
+}
+
+// ask notes a request to the child. The returned function notes its end.
+func (w *Worker) ask() (answered func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var used time.Duration
+	if w.child != nil {
+		used = processorTime(w.child.Pid)
+	}
+	w.asked[&used] = struct{}{}
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.asked, &used)
+	}
+}
+
+// oldest returns the processor time of the child at the start of its oldest request, or used without one.
+func (w *Worker) oldest(used time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for asked := range w.asked {
+		used = min(used, *asked)
+	}
+	return used
+}
+
+// processorTime returns the processor time of all threads of a process, in steps of 10 ms. It is 0 for a
+// process that has ended.
+func processorTime(pid int) (used time.Duration) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	// The third and the later fields follow after the name in brackets.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	for _, field := range fields[11:13] { // of user and system
+		ticks, _ := strconv.Atoi(string(field))
+		used += time.Duration(ticks) * 10 * time.Millisecond
+	}
+	return used
 }
 
 // announcement is the line with which a child reports that it serves.

@@ -15,8 +15,8 @@
 //     it, even when this process is killed.
 //   - A child that ends is started again, after 100 ms. The pause doubles up to 10 s while
 //     starts keep failing. Requests in progress fail with *gpu.UnavailableError.
-//   - A child that exceeds the deadline of a request, or misses three heartbeats, counts as
-//     hung. It is killed and replaced.
+//   - A child that used a minute of each thread for one request, or 15 s without a heartbeat, counts as
+//     hung. So does one that took ten times as long by the clock. It is killed and replaced.
 //   - The child gets only PATH of the environment, so no secret of the service.
 //
 // A frame is examined once, as a whole. Four overlapping tiles in addition were measured on

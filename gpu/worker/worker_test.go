@@ -135,9 +135,7 @@ func TestKilledChildIsReplaced(t *testing.T) {
 
 func TestHungChildIsReplaced(t *testing.T) {
 	t.Parallel()
-	// The timeout is long enough for a frame on a machine that runs other tests. A child
-	// that is only slow would count as hung again and again.
-	w := start(t, Options{Threads: 1, Timeout: 15 * time.Second})
+	w := start(t, Options{Threads: 1, Timeout: 2 * time.Second})
 	child := serving(t, w)
 	require.NoError(t, child.Signal(syscall.SIGSTOP))
 	_, err := w.Engine().Detect(t.Context(), gpu.Request{Frames: repeated(sign(t), 1), Terms: []string{"stop sign"}})
@@ -150,7 +148,7 @@ func TestHungChildIsReplaced(t *testing.T) {
 // TestSilentChildIsReplaced sends no requests to the child.
 func TestSilentChildIsReplaced(t *testing.T) {
 	t.Parallel()
-	w := start(t, Options{Threads: 1, Heartbeat: time.Second})
+	w := start(t, Options{Threads: 1, Heartbeat: 200 * time.Millisecond})
 	child := serving(t, w)
 	w.mu.Lock()
 	changed := w.changed
@@ -159,6 +157,47 @@ func TestSilentChildIsReplaced(t *testing.T) {
 	<-changed
 	require.NotEqual(t, child.Pid, serving(t, w).Pid)
 	recovers(t, w)
+}
+
+// TestAStarvedChildIsKept stops a child for longer than its limits, as if other programs had all of the
+// processor.
+func TestAStarvedChildIsKept(t *testing.T) {
+	t.Parallel()
+	w := start(t, Options{Threads: 1, Timeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
+	child := serving(t, w)
+	require.NoError(t, child.Signal(syscall.SIGSTOP))
+	resume := time.AfterFunc(3*time.Second, func() { _ = child.Signal(syscall.SIGCONT) })
+	defer resume.Stop()
+	_, err := w.Engine().Detect(t.Context(), gpu.Request{Frames: repeated(sign(t), 1), Terms: []string{"stop sign"}})
+	require.NoError(t, err)
+	require.Equal(t, child.Pid, serving(t, w).Pid)
+}
+
+// TestAnEndlessLoopIsReplaced has a child whose thread never answers, and which is alive.
+func TestAnEndlessLoopIsReplaced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"node_modules/@vladmandic/human/package.json": "{}", "src/main.js": `
+		const { Worker } = require('node:worker_threads')
+		const server = require('node:http').createServer((request, response) => {
+			if (request.method === 'POST') new Worker('for (;;);', { eval: true })
+			else response.end('{}')
+		})
+		server.listen(0, '127.0.0.1', () => console.log(JSON.stringify({ port: server.address().port, threads: 1 })))`} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	w := start(t, Options{Dir: dir, Threads: 1, Timeout: 500 * time.Millisecond, Heartbeat: 100 * time.Millisecond})
+	child := serving(t, w)
+	w.mu.Lock()
+	changed := w.changed
+	w.mu.Unlock()
+	_, err := w.Engine().Detect(t.Context(), gpu.Request{Frames: repeated(sign(t), 1), Terms: []string{"stop sign"}})
+	requireUnavailable(t, err)
+	require.NotErrorIs(t, err, context.DeadlineExceeded, "the limit by the clock is ten times as long")
+	<-changed
+	require.NotEqual(t, child.Pid, serving(t, w).Pid)
 }
 
 func TestCloseEndsTheChild(t *testing.T) {

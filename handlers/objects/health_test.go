@@ -38,7 +38,7 @@ func TestFolderThatIsGone(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(away) })
 	for name, err := range map[string]error{
 		"check": s.Check(t.Context()), "readable": s.Readable(t.Context(), key), "delete": s.Delete(t.Context(), key),
-		"delete video": s.DeleteVideo(t.Context(), videoID, key),
+		"delete video": s.DeleteVideo(t.Context(), videoID, key), "freeze": s.Freeze(t.Context(), key),
 	} {
 		t.Run(name, func(t *testing.T) { requireUnavailable(t, err) })
 	}

@@ -99,6 +99,10 @@ func (s *Store) Freeze(ctx context.Context, key string) error {
 	}
 	s.commits.Lock()
 	defer s.commits.Unlock()
+	// The folder may have gone while this call waited.
+	if err := s.present(); err != nil {
+		return err
+	}
 	if err := s.bucket.WriteAll(ctx, key+closedSuffix, nil, &blob.WriterOptions{ContentType: "text/plain"}); err != nil {
 		return diskError("freeze", key, err)
 	}

@@ -24,7 +24,7 @@
 //	open files, no core dump                       always
 //	no_new_privs; as root no capabilities but
 //	reading files                                  always
-//	own process group, nice 10                     always
+//	own process group, nice 2                      always
 //	SIGKILL when the service dies                  always
 //	no new processes, about 120 system calls only  kernel with seccomp
 //	no sockets for a local file                    kernel with seccomp

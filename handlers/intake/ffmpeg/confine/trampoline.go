@@ -18,8 +18,9 @@ const (
 	Name = "vqa-confined-ffmpeg"
 	// Failed is the exit status when the confinement fails. The message then starts with Name.
 	Failed = 125
-	// niceness of ffmpeg, so that requests have priority.
-	niceness = 10
+	// niceness of ffmpeg, as of the inference worker: requests go first, and beside a program of normal
+	// priority ffmpeg keeps two fifths of a core.
+	niceness = 2
 	// maxLocked memory in bytes. libgcrypt locks 32 KiB and prints a message when it cannot.
 	maxLocked = 1 << 20
 )
