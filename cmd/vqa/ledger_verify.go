@@ -56,8 +56,8 @@ Mismatches that only follow from a damaged event are not listed. Repair the even
 
 --json prints one object:
   sound            true when there is no mismatch
-  accounts, entries, checkpoints
-                   how many ledgers, credit events and checkpoints of accounts (by older releases) were verified
+  accounts, entries
+                   how many ledgers and credit events were verified
   streams, events  how many streams and events were read, with those of --all-streams
   ledger_accounts  seconds by ledger account, all customers together
   sum_seconds      the sum of these, 0 in a sound ledger

@@ -34,7 +34,7 @@ it. It reads only the log, no snapshot and no read model.
 
 ID is one of:
   video_…, an_…   the resource
-  acct_…          the streams account and credit of the account, and its checkpoints of older releases
+  acct_…          the streams account and credit of the account
   key_…           the key, a part of its account
   txn_…           the credits of the account after this transaction
   credit/acct_…   any stream by its name

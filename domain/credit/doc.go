@@ -45,12 +45,6 @@
 //   - The state forgets ended holds, so that it stays small. This is safe because a source
 //     requests its hold only when it is created, which happens once.
 //
-// # Checkpoints
-//
-// A checkpoint is a signed statement about one account's ledger. Each account has a stream
-// of checkpoints, and each checkpoint contains the digest of the previous one. The public
-// keys have another stream, so that old checkpoints can be verified after a key change.
-//
 // # Seals
 //
 // A seal (ledger.sealed) states the tree over all events and the tree over all accounts at one moment. The

@@ -51,7 +51,6 @@ func Events() *Codec {
 		Register[credit.Settled]("credit.settled"),
 		Register[credit.Released]("credit.released"),
 		Register[credit.Refunded]("credit.refunded"),
-		Register[credit.Sealed]("checkpoint.sealed"),
 		Register[credit.LedgerKeyAdded]("ledger.key_added"),
 		Register[credit.LogSealed]("ledger.sealed"),
 

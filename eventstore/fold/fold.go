@@ -50,7 +50,6 @@ var (
 	// Passkeys has one stream for each account.
 	Passkeys = category("passkeys", account.EvolvePasskeys, 1)
 
-	Checkpoint = category("checkpoint", credit.EvolveCheckpoint, 1)
 	LedgerKeys = category("ledger_keys", credit.EvolveLedgerKeys, 1)
 	LedgerLog  = category("ledger_log", credit.EvolveLog, 1)
 )

@@ -248,7 +248,7 @@ func leafOf(r postgres.Raw) translog.Leaf {
 // isBusiness reports whether an event is not the sealer's own.
 func isBusiness(r postgres.Raw) bool {
 	switch r.Stream.Category {
-	case fold.LedgerLog.Category(), fold.LedgerKeys.Category(), fold.Checkpoint.Category():
+	case fold.LedgerLog.Category(), fold.LedgerKeys.Category():
 		return false
 	}
 	return true

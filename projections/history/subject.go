@@ -170,7 +170,7 @@ func streamsOf(of string) []eventstore.StreamID {
 	}
 	switch id.Prefix(prefix) {
 	case id.Account:
-		return []eventstore.StreamID{fold.Account.Stream(of), fold.Credit.Stream(of), fold.Checkpoint.Stream(of)}
+		return []eventstore.StreamID{fold.Account.Stream(of), fold.Credit.Stream(of)}
 	case id.Video:
 		return []eventstore.StreamID{fold.Video.Stream(of)}
 	case id.Analysis:

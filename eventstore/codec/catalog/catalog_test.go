@@ -244,9 +244,9 @@ func TestUsage(t *testing.T) {
 
 func TestCategoryOf(t *testing.T) {
 	t.Parallel()
-	in, err := categoryOf(reflect.TypeFor[credit.Sealed]())
+	in, err := categoryOf(reflect.TypeFor[credit.Settled]())
 	require.NoError(t, err)
-	require.Equal(t, "checkpoint", in)
+	require.Equal(t, "credit", in)
 	_, err = categoryOf(reflect.TypeFor[row]())
 	require.ErrorContains(t, err, "must be folded by exactly one category of streams")
 }

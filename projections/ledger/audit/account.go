@@ -9,7 +9,7 @@ import (
 )
 
 // account folds the ledger of one account and compares it with the laws of domain/credit,
-// the read models and the checkpoints.
+// and with the read models.
 type account struct {
 	*history
 	id    string
@@ -29,15 +29,14 @@ type account struct {
 	// refunds are the last refunds, by the id of the refunded transaction.
 	refunds map[string]place
 
-	rows  *loaded
-	seals *seals
+	rows *loaded
 }
 
-func newAccount(h head, rows *loaded, s *seals) *account {
+func newAccount(h head, rows *loaded) *account {
 	a := &account{
 		history: &history{head: h, account: accountOf(h.stream)}, id: accountOf(h.stream),
 		left: credit.Available(accountOf(h.stream)), reserved: credit.Reserved(accountOf(h.stream)),
-		posted: map[credit.LedgerAccount]int64{}, opened: map[string]place{}, refunds: map[string]place{}, rows: rows, seals: s,
+		posted: map[credit.LedgerAccount]int64{}, opened: map[string]place{}, refunds: map[string]place{}, rows: rows,
 	}
 	a.apply, a.details = a.entry, a.openHolds
 	return a
@@ -68,7 +67,6 @@ func (a *account) entry(e stored) {
 	if _, moves := credit.TransactionOf(event); moves { // only transactions have their own rows
 		a.rows.entry(a.history, fold.Credit.Category(), a.recorded(e))
 	}
-	a.seals.compare(a, e)
 }
 
 // malformed returns the problem of an event that is invalid in any ledger, or "".
@@ -147,7 +145,7 @@ func (a *account) holds(e stored, open credit.Holds, available int64, event cred
 			a.find(Hold, fromFold, e.version, e.position, "%s already has the open hold %s", x.SourceID, h.ID)
 			a.heldFix -= h.Seconds
 		}
-		a.opened[x.SourceID] = place{"", e.version, e.position}
+		a.opened[x.SourceID] = place{e.version, e.position}
 		return twice
 	case credit.Extended:
 		return a.extended(e, open, x)
@@ -162,7 +160,7 @@ func (a *account) holds(e stored, open credit.Holds, available int64, event cred
 		_, ok := a.ended(e, open, x.SourceID, x.HoldID, x.Seconds)
 		return !ok
 	case credit.Refunded:
-		a.refunds[x.Refunds] = place{"", e.version, e.position}
+		a.refunds[x.Refunds] = place{e.version, e.position}
 	}
 	return false
 }

@@ -203,7 +203,7 @@ func (r *run) spread(ctx context.Context, work func(*reader, context.Context, pi
 	return group.Wait()
 }
 
-// verifyKeys verifies and folds the stream of the checkpoint keys.
+// verifyKeys verifies the stream of the keys that sign the transparency log.
 func (r *run) verifyKeys(ctx context.Context) error {
 	name := fold.LedgerKeys.Stream(credit.LedgerKeysID).String()
 	found, err := headsOf(ctx, r.planner, []string{name})
@@ -211,13 +211,7 @@ func (r *run) verifyKeys(ctx context.Context) error {
 		return err
 	}
 	h := &history{head: found[0]}
-	var keys credit.LedgerKeys
-	h.apply = func(e stored) {
-		h.account = e.account
-		if key, ok := e.event.(credit.LedgerKeyAdded); ok {
-			keys = fold.LedgerKeys.Evolve(keys, key)
-		}
-	}
+	h.apply = func(e stored) { h.account = e.account }
 	first := r.readers[0]
 	if err := first.scan(ctx, true, func(_ string, e stored) { h.take(e) }, streamsSQL, []string{name}); err != nil {
 		return err
@@ -225,14 +219,11 @@ func (r *run) verifyKeys(ctx context.Context) error {
 	h.end()
 	first.report.add(h.verdict()...)
 	first.stream(h)
-	for _, reader := range r.readers {
-		reader.keys = keys
-	}
 	return nil
 }
 
 // verifyLedgers verifies the ledgers in scope. It starts with those in the log and
-// continues with those that only a read model or a checkpoint knows.
+// continues with those that only a read model knows.
 func (r *run) verifyLedgers(ctx context.Context) error {
 	if len(r.scope.Accounts) > 0 {
 		return r.verifyNamed(ctx, r.scope.Accounts)

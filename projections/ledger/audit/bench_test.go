@@ -46,7 +46,6 @@ func BenchmarkVerify(b *testing.B) {
 	require.Empty(b, report.Mismatches)
 	require.GreaterOrEqual(b, report.Entries, int64(benchEntries))
 	b.ReportMetric(float64(report.Entries)*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
-	b.ReportMetric(float64(report.Checkpoints), "checkpoints")
 	b.ReportMetric(peak(), "peak-MB")
 	b.ReportMetric(0, "ns/op")
 }
@@ -79,15 +78,9 @@ func fill(b *testing.B, w *world) {
 		}
 		w.copyIn(b, writes)
 	}
-	var writes []eventstore.Write
-	for _, a := range w.accounts {
-		writes = append(writes, w.seal(b, a))
-	}
-	w.copyIn(b, writes)
 	var heads [][]any
 	for _, a := range w.accounts {
-		heads = append(heads, []any{fold.Credit.Stream(a.id).String(), a.version, a.version - 1, a.chain[:]},
-			[]any{fold.Checkpoint.Stream(a.id).String(), 1, 0, a.sealedChain[:]})
+		heads = append(heads, []any{fold.Credit.Stream(a.id).String(), a.version, a.version - 1, a.chain[:]})
 	}
 	_, err := w.owner.CopyFrom(b.Context(), pgx.Identifier{"streams"}, []string{"stream", "version", "prior_version", "chain"}, pgx.CopyFromRows(heads))
 	require.NoError(b, err)
@@ -105,12 +98,8 @@ func (w *world) copyIn(b *testing.B, writes []eventstore.Write) {
 	rows := make([][]any, len(encoded))
 	for i, e := range encoded {
 		rows[i] = []any{e.Stream.String(), e.Version, e.Type, e.AccountID, e.Data, e.Meta, e.Chain[:]}
-		switch a := w.account(e.Stream.ID); e.Stream.Category {
-		case fold.Credit.Category():
-			a.version, a.chain = e.Version, e.Chain
-		case fold.Checkpoint.Category():
-			a.sealedChain = e.Chain
-		}
+		a := w.account(e.Stream.ID)
+		a.version, a.chain = e.Version, e.Chain
 	}
 	_, err = w.owner.CopyFrom(b.Context(), pgx.Identifier{"events"},
 		[]string{"stream", "version", "type", "account_id", "data", "meta", "chain"}, pgx.CopyFromRows(rows))

@@ -104,11 +104,8 @@ const (
 	fromFold
 )
 
-// place is a place in the log. stream is empty for the stream of the finding.
-type place struct {
-	stream            string
-	version, position int64
-}
+// place is a place in the stream of the finding.
+type place struct{ version, position int64 }
 
 // finding is a mismatch of one stream, before its cause is known.
 type finding struct {
@@ -131,8 +128,6 @@ const maxFindings = 1000
 type history struct {
 	head    head
 	account string
-	// only, if set, replaces the kind of all findings in this stream.
-	only Kind
 	// apply folds an event of this stream. It is nil when only the chain is verified.
 	apply func(e stored)
 	// details reports how two documents of the stream's state differ, and whether it
@@ -158,7 +153,7 @@ type gap struct{ first, last, position int64 }
 
 // find adds a finding about an event.
 func (h *history) find(kind Kind, from source, version, position int64, detail string, args ...any) {
-	h.note(finding{kind, from, version, place{"", version, position}, fmt.Sprintf(detail, args...)})
+	h.note(finding{kind, from, version, place{version, position}, fmt.Sprintf(detail, args...)})
 }
 
 func (h *history) note(f finding) {
@@ -198,18 +193,6 @@ func (h *history) take(e stored) {
 	}
 }
 
-// knows records that the stream once had a version.
-func (h *history) knows(version int64) {
-	if version <= h.version {
-		return
-	}
-	if n := len(h.gaps) - 1; n >= 0 && h.gaps[n].first == h.version+1 {
-		h.gaps[n].last = max(h.gaps[n].last, version)
-		return
-	}
-	h.gaps = append(h.gaps, gap{h.version + 1, version, h.position})
-}
-
 // end compares the last event with the head of the stream.
 func (h *history) end() {
 	last := len(h.links) - 1
@@ -218,7 +201,7 @@ func (h *history) end() {
 		h.find(Missing, fromChain, h.version, h.position, "the stream has no head")
 	case h.head.version == noHead:
 	case h.head.version > h.version:
-		h.knows(h.head.version)
+		h.gaps = append(h.gaps, gap{h.version + 1, h.head.version, h.position})
 	case h.head.version < h.version:
 		h.find(Altered, fromChain, h.head.version+1, h.beyond, "the head of the stream is at version %d, before this event", h.head.version)
 	case h.head.chain != h.chain && (last < 0 || h.links[last].row.Version != h.version):

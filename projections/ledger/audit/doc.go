@@ -1,5 +1,5 @@
 // Package audit proves the ledger. It replays the log and reports every place at which the
-// log, its hash chains, the read models or the signed checkpoints contradict each other.
+// log, its hash chains or the read models contradict each other.
 //
 // # Kinds of mismatches
 //
@@ -7,13 +7,11 @@
 //	altered     The hash of an event does not follow from its content and the previous
 //	            hash. Or the head of the stream has another hash, or the event cannot be
 //	            read.
-//	missing     A version is missing, or the last events are: the head of the stream or a
-//	            checkpoint has a later version.
+//	missing     A version is missing, or the last events are: the head of the stream has a
+//	            later version.
 //	reordered   An event is at another version than the one its hash was made for.
 //	balance     A law of the ledger is broken, or a read model has another value.
 //	hold        A hold ended twice or with other values, or the read model has another one.
-//	checkpoint  A checkpoint is not signed by a known key, does not follow from the previous
-//	            one, or differs from the log at its version.
 //
 // # Guarantees
 //
@@ -22,15 +20,14 @@
 //   - It continues after a mismatch. The stored hash of a mismatching event is the new base,
 //     so each damaged event is reported once and the events after it are not.
 //   - Consequences of damage are not reported. From the first damaged event of an account
-//     on, its balance and holds are not known, so they are not checked. Chains, transactions
-//     and checkpoints are still checked.
+//     on, its balance and holds are not known, so they are not checked. Chains and
+//     transactions are still checked.
 //   - Memory depends on the number of readers and not on the size of the log. Streams are
 //     read in ranges. A long stream is read in parts: their chains are checked at the same
 //     time, and their events are folded in order.
 //
-// An attacker with full write access can compute all hashes of a stream again after the last
-// checkpoint without a contradiction. Events that no signature covers yet are as trustworthy
-// as the database.
+// An attacker with full write access can compute all hashes of a stream again without a
+// contradiction. The MACs of events and the transparency log (handlers/seal) show that.
 //
 // It may import domain, the contract of eventstore with codec and fold, its parents
 // projections and projections/ledger, and pgx. It never writes.

@@ -3,7 +3,6 @@ package audit_test
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -45,8 +44,6 @@ type sim struct {
 	chain   eventstore.Chain
 	state   credit.State
 
-	sealed       credit.CheckpointState
-	sealedChain  eventstore.Chain
 	transactions []credit.Original
 }
 
@@ -132,12 +129,8 @@ func (w *world) append(ctx context.Context, t testing.TB, writes ...eventstore.W
 	recorded, err := w.store.Append(ctx, eventstore.Batch{Writes: writes})
 	require.NoError(t, err)
 	for _, r := range recorded {
-		switch a := w.account(r.Stream.ID); r.Stream.Category {
-		case fold.Credit.Category():
-			a.version, a.chain = r.Version, r.Chain
-		case fold.Checkpoint.Category():
-			a.sealedChain = r.Chain
-		}
+		a := w.account(r.Stream.ID)
+		a.version, a.chain = r.Version, r.Chain
 	}
 }
 
@@ -145,34 +138,6 @@ func (w *world) append(ctx context.Context, t testing.TB, writes ...eventstore.W
 func (w *world) do(t testing.TB, id string, commands ...credit.Command) {
 	t.Helper()
 	w.append(t.Context(), t, w.decide(t, w.account(id), commands...))
-}
-
-// seal returns the write of the next checkpoint of an account, as releases before the transparency log
-// signed them.
-func (w *world) seal(t testing.TB, a *sim) eventstore.Write {
-	t.Helper()
-	w.now = w.now.Add(time.Second)
-	last, s := a.sealed.Last.Checkpoint, a.state
-	write := eventstore.Write{Stream: fold.Checkpoint.Stream(a.id), Expected: last.Number, Chain: a.sealedChain, State: a.sealed}
-	if a.version == last.Version {
-		return write // nothing moved
-	}
-	next := credit.Checkpoint{
-		AccountID: s.AccountID, Number: last.Number + 1, Version: a.version, Chain: a.chain.String(), PostedSeconds: s.PostedSeconds,
-		HeldSeconds: s.HeldSeconds, AvailableSeconds: s.AvailableSeconds(), Totals: s.Totals, At: w.now,
-		KeyID: credit.LedgerKeyID(w.key.Public().(ed25519.PublicKey)),
-	}
-	if last.Number > 0 {
-		next.Previous = last.Digest()
-	}
-	a.sealed.Last = credit.Sealed{Checkpoint: next, Signature: base64.StdEncoding.EncodeToString(ed25519.Sign(w.key, next.SignedBytes()))}
-	write.State, write.Events = a.sealed, []eventstore.NewEvent{{Event: a.sealed.Last, Meta: w.meta(a.id)}}
-	return write
-}
-
-func (w *world) checkpoint(t testing.TB, id string) {
-	t.Helper()
-	w.append(t.Context(), t, w.seal(t, w.account(id)))
 }
 
 func (w *world) grant(id string, seconds int64) credit.Command {

@@ -105,12 +105,11 @@ func (r *run) verifyLog(ctx context.Context) error {
 
 const strayStreamsSQL = `
 select distinct e.stream, false from events e
- where (starts_with(e.stream, 'checkpoint/') or starts_with(e.stream, 'ledger_keys/'))
+ where starts_with(e.stream, 'ledger_keys/')
    and not exists (select from streams s where s.stream = e.stream)
 union select stream, true from streams where starts_with(stream, 'ledger_keys/') and stream <> $1`
 
-// strayStreams reports streams of checkpoints and keys that belong to no ledger. Those with a head and
-// an account are verified with the account.
+// strayStreams reports streams of keys that the service does not have.
 func (r *run) strayStreams(ctx context.Context, _ *LogFacts) error {
 	rows, err := r.planner.Query(ctx, strayStreamsSQL, fold.LedgerKeys.Stream(credit.LedgerKeysID).String())
 	if err != nil {

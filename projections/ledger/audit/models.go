@@ -207,7 +207,7 @@ func (l *loaded) entry(h *history, category string, r eventstore.Recorded) {
 			continue
 		}
 		if row, ok := t.model.Entry(r); ok {
-			l.compare(h, i, row, fromEntry, r.Version, place{"", r.Version, r.Position})
+			l.compare(h, i, row, fromEntry, r.Version, place{r.Version, r.Position})
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (l *loaded) state(h *history, category, id string, state any) error {
 			return err
 		}
 		for _, row := range rows {
-			l.compare(h, i, row, fromFold, atEnd, place{"", h.version, h.position})
+			l.compare(h, i, row, fromFold, atEnd, place{h.version, h.position})
 		}
 	}
 	return nil
@@ -313,7 +313,7 @@ func (a *account) openHolds(log, doc []byte) bool {
 	for h := range read.Holds.All() {
 		if _, open := want.Holds.Get(h.SourceID); !open {
 			a.note(finding{
-				Hold, fromFold, atEnd, place{"", a.version, a.position},
+				Hold, fromFold, atEnd, place{a.version, a.position},
 				fmt.Sprintf("the read model has the hold %s of %s, which is not open", h.ID, h.SourceID),
 			})
 		}
@@ -335,7 +335,7 @@ func (l *loaded) surplus(accounts map[string]*account) {
 			row := l.rows[i][id]
 			h := accounts[row.account].history
 			f := finding{
-				Balance, fromFold, atEnd, place{"", h.version, h.position},
+				Balance, fromFold, atEnd, place{h.version, h.position},
 				fmt.Sprintf("%s has the row %s, which no event explains", t.model.Table(), id),
 			}
 			if t.perEntry {

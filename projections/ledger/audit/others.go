@@ -200,7 +200,7 @@ func (r *reader) compareTable(ctx context.Context, t *otherTable, made []madeRow
 	l := &loaded{tables: r.tables}
 	for _, row := range made {
 		note := func(format string, args ...any) {
-			row.of.note(finding{ReadModel, fromFold, row.version, place{"", row.version, row.position}, t.model.Table() + fmt.Sprintf(format, args...)})
+			row.of.note(finding{ReadModel, fromFold, row.version, place{row.version, row.position}, t.model.Table() + fmt.Sprintf(format, args...)})
 		}
 		cellsRead, ok := read[row.ID]
 		if !ok {

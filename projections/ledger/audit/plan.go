@@ -17,7 +17,7 @@ type sizes struct {
 	rangeEvents, rangeStreams int64
 	// Ledgers with more events than part are read in parts of that many events.
 	part int64
-	// page is the number of heads or checkpoints that one statement reads.
+	// page is the number of heads that one statement reads.
 	page int
 }
 
@@ -165,20 +165,14 @@ func heads(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]head, err
 	return found, nil
 }
 
-// strangersSQL finds accounts that have checkpoints, but no head of a credit stream.
-const strangersSQL = `
-select substr(c.stream, length('checkpoint/') + 1) from streams c
- where starts_with(c.stream, 'checkpoint/')
-   and not exists (select from streams s where s.stream = 'credit/' || substr(c.stream, length('checkpoint/') + 1))`
-
-// strangers returns the accounts that only checkpoints or read models know.
+// strangers returns the accounts that only read models know.
 func strangers(ctx context.Context, tx pgx.Tx, tables []*table) ([]string, error) {
-	sql := strangersSQL
+	var selects []string
 	for _, t := range tables {
-		sql += fmt.Sprintf("\nunion select m.%[2]s from %[1]s m where not exists (select from streams s where s.stream = 'credit/' || m.%[2]s)",
-			t.model.Table(), t.model.Account())
+		selects = append(selects, fmt.Sprintf("select m.%[2]s from %[1]s m where not exists (select from streams s where s.stream = 'credit/' || m.%[2]s)",
+			t.model.Table(), t.model.Account()))
 	}
-	rows, err := tx.Query(ctx, sql)
+	rows, err := tx.Query(ctx, strings.Join(selects, "\nunion "))
 	if err != nil {
 		return nil, fmt.Errorf("find accounts without a ledger: %w", err)
 	}
@@ -201,14 +195,14 @@ func otherCategories(ctx context.Context, tx pgx.Tx) ([]string, error) {
 	}
 	var others []string
 	for _, c := range all {
-		if c != fold.Credit.Category() && c != fold.Checkpoint.Category() && c != fold.LedgerKeys.Category() {
+		if c != fold.Credit.Category() && c != fold.LedgerKeys.Category() {
 			others = append(others, c)
 		}
 	}
 	return others, nil
 }
 
-// accountOf returns the account of a credit or checkpoint stream.
+// accountOf returns the account of a credit stream.
 func accountOf(stream string) string {
 	_, id, _ := strings.Cut(stream, "/")
 	return id

@@ -39,9 +39,6 @@ func TestAnyChangedByteIsFound(t *testing.T) {
 				commands = append(commands, w.random(a, r))
 			}
 			w.do(t, id, commands...)
-			if rapid.Bool().Draw(rt, "seal") {
-				w.checkpoint(t, id)
-			}
 		}
 		scope := audit.Scope{Accounts: []string{id}}
 		report, err := verify(t.Context(), scope, func(int64, int64) {})
@@ -97,9 +94,6 @@ func TestVerifyBesideWriters(t *testing.T) {
 		for n := 0; ctx.Err() == nil && !t.Failed(); n++ {
 			a := w.account(fmt.Sprintf("acct_%d", r.IntN(20)))
 			w.append(t.Context(), t, w.decide(t, a, w.grant(a.id, 100), w.random(a, r)))
-			if n%3 == 0 {
-				w.append(t.Context(), t, w.seal(t, a))
-			}
 			if n == 50 {
 				begun()
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 
-	"vqa/domain/credit"
 	"vqa/eventstore/fold"
 )
 
@@ -15,7 +14,6 @@ type reader struct {
 	sizes
 	tables []*table
 	others []*otherTable
-	keys   credit.LedgerKeys
 	report Report
 	// strays are the streams without a head that it found.
 	strays []string
@@ -38,14 +36,10 @@ func (r *reader) verify(ctx context.Context, p piece) error {
 	if err != nil {
 		return err
 	}
-	checkpoints, err := r.checkpoints(ctx, names)
-	if err != nil {
-		return err
-	}
 	accounts := make(map[string]*account, len(p.heads))
 	byID := make(map[string]*account, len(p.heads))
-	for i, h := range p.heads {
-		a := newAccount(h, rows, checkpoints[i])
+	for _, h := range p.heads {
+		a := newAccount(h, rows)
 		accounts[h.stream], byID[a.id] = a, a
 	}
 	var current *account
@@ -81,25 +75,6 @@ func (r *reader) stray(stream string) {
 	if n := len(r.strays); n == 0 || r.strays[n-1] != stream {
 		r.strays = append(r.strays, stream)
 	}
-}
-
-// checkpoints reads the checkpoints of accounts with short ledgers. An account cannot have
-// more checkpoints than entries.
-func (r *reader) checkpoints(ctx context.Context, accounts []string) ([]*seals, error) {
-	names := make([]string, len(accounts))
-	for i, id := range accounts {
-		names[i] = fold.Checkpoint.Stream(id).String()
-	}
-	found, err := headsOf(ctx, r.tx, names)
-	if err != nil {
-		return nil, err
-	}
-	all, byName := make([]*seals, len(names)), make(map[string]*seals, len(names))
-	for i, h := range found {
-		all[i] = newSeals(h, r.keys)
-		byName[h.stream] = all[i]
-	}
-	return all, r.scan(ctx, true, func(stream string, e stored) { byName[stream].take(e) }, streamsSQL, names)
 }
 
 // longLedger verifies a part of a long ledger. It checks the chain and decodes the events
@@ -158,11 +133,7 @@ func (r *reader) receive(ctx context.Context, p *part) (*account, error) {
 			return nil, ctx.Err()
 		}
 	}
-	heads, err := headsOf(ctx, r.tx, []string{fold.Checkpoint.Stream(accountOf(p.stream)).String()})
-	if err != nil {
-		return nil, err
-	}
-	return newAccount(p.head, nil, newSeals(heads[0], r.keys)), nil
+	return newAccount(p.head, nil), nil
 }
 
 // foldPart folds the versions from first to before end.
@@ -170,9 +141,6 @@ func (r *reader) foldPart(ctx context.Context, a *account, events []stored, firs
 	last := end == math.MaxInt64
 	var err error
 	if a.rows, err = load(ctx, r.tx, r.tables, []string{a.id}, first, end, last); err != nil {
-		return err
-	}
-	if err := r.checkpointsTo(ctx, a.seals, end); err != nil {
 		return err
 	}
 	for _, e := range events {
@@ -185,30 +153,11 @@ func (r *reader) foldPart(ctx context.Context, a *account, events []stored, firs
 	return nil
 }
 
-// checkpointsTo reads the checkpoints that a ledger reaches before a version.
-func (r *reader) checkpointsTo(ctx context.Context, s *seals, version int64) error {
-	page := r.page + 1 // the first row is already known
-	for !s.all && s.last.Version < version {
-		seen, after := 0, s.version
-		err := r.scan(ctx, true, func(_ string, e stored) {
-			if seen++; e.version > after {
-				s.take(e)
-			}
-		}, partSQL, s.head.stream, after, int64(math.MaxInt64), page)
-		if err != nil {
-			return err
-		}
-		s.all = seen < page
-	}
-	return nil
-}
-
 // finish ends ledgers whose events have all been folded.
 func (r *reader) finish(ctx context.Context, rows *loaded, accounts map[string]*account) error {
 	for _, a := range accounts {
 		err := errors.Join(
 			rows.state(a.history, fold.Credit.Category(), a.id, a.state),
-			rows.state(a.seals.history, fold.Checkpoint.Category(), a.id, a.seals.state),
 			r.checkRefunds(ctx, a),
 		)
 		if err != nil {
@@ -218,8 +167,7 @@ func (r *reader) finish(ctx context.Context, rows *loaded, accounts map[string]*
 	rows.surplus(accounts)
 	for _, a := range accounts {
 		a.end()
-		a.seals.end(a)
-		found := append(a.verdict(), a.seals.verdict()...)
+		found := a.verdict()
 		r.report.add(found...)
 		if r.count(a); a.taken == 0 && len(found) == 0 {
 			r.unknown = append(r.unknown, a.id)
@@ -234,10 +182,7 @@ func (r *reader) count(a *account) {
 		r.report.Accounts++
 	}
 	r.report.Entries += a.taken
-	r.report.Checkpoints += a.seals.taken
-	for _, h := range []*history{a.history, a.seals.history} {
-		r.stream(h)
-	}
+	r.stream(a.history)
 	for name, seconds := range a.posted {
 		r.report.LedgerAccounts[a.together(name)] += seconds
 	}

@@ -14,16 +14,15 @@ type Kind string
 
 // The kinds of mismatches.
 const (
-	Altered    Kind = "altered"
-	Missing    Kind = "missing"
-	Reordered  Kind = "reordered"
-	Balance    Kind = "balance"
-	Hold       Kind = "hold"
-	Checkpoint Kind = "checkpoint"
-	Forged     Kind = "forged"
-	Snapshot   Kind = "snapshot"
-	Position   Kind = "position"
-	ReadModel  Kind = "read_model"
+	Altered   Kind = "altered"
+	Missing   Kind = "missing"
+	Reordered Kind = "reordered"
+	Balance   Kind = "balance"
+	Hold      Kind = "hold"
+	Forged    Kind = "forged"
+	Snapshot  Kind = "snapshot"
+	Position  Kind = "position"
+	ReadModel Kind = "read_model"
 )
 
 // Mismatch is one place at which the ledger contradicts itself.
@@ -47,13 +46,12 @@ const maxMismatches = 10_000
 
 // Report is the outcome of an audit.
 type Report struct {
-	// Accounts, Entries and Checkpoints are the numbers of verified ledgers, credit events
-	// and checkpoints. Streams and Events include those and all other verified streams.
-	Accounts    int64 `json:"accounts"`
-	Entries     int64 `json:"entries"`
-	Checkpoints int64 `json:"checkpoints"`
-	Streams     int64 `json:"streams"`
-	Events      int64 `json:"events"`
+	// Accounts and Entries are the numbers of verified ledgers and credit events. Streams and
+	// Events include those and all other verified streams.
+	Accounts int64 `json:"accounts"`
+	Entries  int64 `json:"entries"`
+	Streams  int64 `json:"streams"`
+	Events   int64 `json:"events"`
 	// LedgerAccounts are the balances of the double-entry accounts. The platform's accounts
 	// have their names. The accounts of all verified customers are added up.
 	LedgerAccounts map[credit.LedgerAccount]int64 `json:"ledger_accounts"`
@@ -97,7 +95,6 @@ func (r *Report) add(found ...Mismatch) {
 func (r *Report) merge(part Report) {
 	r.Accounts += part.Accounts
 	r.Entries += part.Entries
-	r.Checkpoints += part.Checkpoints
 	r.Streams += part.Streams
 	r.Events += part.Events
 	for name, seconds := range part.LedgerAccounts {

@@ -82,7 +82,7 @@ func TestTampering(t *testing.T) {
 				x.rehash(secondGrant, lastSettle, true)
 			},
 			func(x *tampering) []audit.Mismatch {
-				return []audit.Mismatch{x.at(audit.Checkpoint, checkpoints, 2), x.at(audit.Altered, entries, secondGrant)}
+				return []audit.Mismatch{x.at(audit.Altered, entries, secondGrant)}
 			},
 		},
 		{
@@ -109,15 +109,6 @@ func TestTampering(t *testing.T) {
 		},
 		{
 			"the last events deleted, and the head set back", func(x *tampering) {
-				x.sql("delete from events where stream = $1 and version >= $2", entries, thirdGrant)
-				x.behead(openHold)
-			},
-			func(x *tampering) []audit.Mismatch {
-				return []audit.Mismatch{x.gone(audit.Missing, entries, thirdGrant)}
-			},
-		},
-		{
-			"events after the last checkpoint deleted, and the head set back", func(x *tampering) {
 				x.sql("delete from events where stream = $1 and version > $2", entries, thirdGrant)
 				x.behead(thirdGrant)
 			},
@@ -132,7 +123,13 @@ func TestTampering(t *testing.T) {
 				x.sql("delete from events where stream = $1", entries)
 				x.sql("delete from streams where stream = $1", entries)
 			},
-			func(x *tampering) []audit.Mismatch { return []audit.Mismatch{x.gone(audit.Missing, entries, 1)} },
+			func(*tampering) []audit.Mismatch {
+				var unexplained []audit.Mismatch // the balance, and each transaction
+				for _, version := range []int64{0, firstGrant, firstSettle, secondGrant, thirdGrant, lastSettle} {
+					unexplained = append(unexplained, audit.Mismatch{AccountID: "acct_a", Kind: audit.Balance, Stream: entries, Version: version})
+				}
+				return unexplained
+			},
 		},
 		{
 			"only the head deleted", func(x *tampering) { x.sql("delete from streams where stream = $1", entries) },
@@ -177,18 +174,11 @@ func TestTampering(t *testing.T) {
 			one(audit.Altered, entries, secondGrant),
 		},
 		{
-			"a new hash for the reason of the last grant of a checkpoint", func(x *tampering) {
+			"a new hash for the reason of a grant", func(x *tampering) {
 				x.edit(thirdGrant, "invoice", "present")
 				x.rehash(thirdGrant, thirdGrant, false)
 			},
-			one(audit.Altered, entries, thirdGrant),
-		},
-		{
-			"new hashes for all events after a changed reason", func(x *tampering) {
-				x.edit(secondGrant, "invoice", "present")
-				x.rehash(secondGrant, lastSettle, true)
-			},
-			one(audit.Checkpoint, checkpoints, 2),
+			one(audit.Altered, entries, lastHold), // nothing else shows which of the two was altered
 		},
 		{
 			"new hashes for all events after changed seconds", func(x *tampering) {
@@ -196,10 +186,7 @@ func TestTampering(t *testing.T) {
 				x.rehash(secondGrant, lastSettle, true)
 			},
 			func(x *tampering) []audit.Mismatch {
-				return []audit.Mismatch{
-					x.at(audit.Checkpoint, checkpoints, 2),
-					x.at(audit.Balance, entries, secondGrant), x.at(audit.Balance, entries, lastSettle),
-				}
+				return []audit.Mismatch{x.at(audit.Balance, entries, secondGrant), x.at(audit.Balance, entries, lastSettle)}
 			},
 		},
 		{
@@ -260,35 +247,6 @@ func TestTampering(t *testing.T) {
 				x.sql(`update credit_balances set doc = (doc::jsonb - 'holds')::json where id = 'acct_a'`)
 			},
 			one(audit.Hold, entries, openHold),
-		},
-		{
-			"the signature of a checkpoint", func(x *tampering) {
-				x.sql(`update events set data = json_build_object('checkpoint', data->'checkpoint', 'signature', 'AAAA') where stream = $1 and version = 2`, checkpoints)
-			},
-			one(audit.Checkpoint, checkpoints, 2),
-		},
-		{
-			"the key of a checkpoint", func(x *tampering) {
-				x.sql(`update events set data = replace(data::text, '"key_id":"lk_', '"key_id":"lx_')::json where stream = $1 and version = 1`, checkpoints)
-			},
-			one(audit.Checkpoint, checkpoints, 1),
-		},
-		{
-			"the number of a checkpoint", func(x *tampering) {
-				x.sql(`update events set data = replace(data::text, '"number":2', '"number":4')::json where stream = $1 and version = 2`, checkpoints)
-			},
-			one(audit.Checkpoint, checkpoints, 2),
-		},
-		{
-			"the values of a checkpoint", func(x *tampering) {
-				x.sql(`update events set data = replace(data::text, '"posted_seconds":1440', '"posted_seconds":1441')::json
-					where stream = $1 and version = 2 and strpos(data::text, '"posted_seconds":1440') > 0`, checkpoints)
-			},
-			one(audit.Checkpoint, checkpoints, 2),
-		},
-		{
-			"a checkpoint deleted", func(x *tampering) { x.sql("delete from events where stream = $1 and version = 2", checkpoints) },
-			func(x *tampering) []audit.Mismatch { return []audit.Mismatch{x.gone(audit.Checkpoint, checkpoints, 2)} },
 		},
 		{
 			"rows of an account that never existed", func(x *tampering) {

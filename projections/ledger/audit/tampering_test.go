@@ -16,13 +16,10 @@ import (
 	"vqa/projections/ledger/audit"
 )
 
-// The streams of the account that is tampered with. acct_b is never changed.
-const (
-	entries     = "credit/acct_a"
-	checkpoints = "checkpoint/acct_a"
-)
+// entries is the stream of the account that is tampered with. acct_b is never changed.
+const entries = "credit/acct_a"
 
-// The entries of acct_a by version. Checkpoints 1 to 3 cover versions 3, 6 and 8.
+// The entries of acct_a by version.
 const (
 	firstGrant = iota + 1
 	firstHold
@@ -48,11 +45,8 @@ func newTampering(t *testing.T) *tampering {
 	w := newWorld(t)
 	for _, id := range []string{"acct_a", "acct_b"} {
 		w.do(t, id, w.grant(id, 1000), w.hold(id, "anl_1"+id, 100), w.settle("anl_1"+id, 60))
-		w.checkpoint(t, id)
 		w.do(t, id, w.grant(id, 500), w.hold(id, "anl_2"+id, 200), credit.Release{SourceID: "anl_2" + id})
-		w.checkpoint(t, id)
 		w.do(t, id, w.hold(id, "anl_3"+id, 50), w.grant(id, 20))
-		w.checkpoint(t, id)
 		w.do(t, id, w.hold(id, "anl_4"+id, 30), w.settle("anl_4"+id, 30))
 	}
 	x := &tampering{world: w, T: t, positions: map[string]map[int64]int64{}}

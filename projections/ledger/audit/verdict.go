@@ -38,7 +38,7 @@ func (h *history) verdict() []Mismatch {
 			d.gaps = slices.Clone(h.gaps)
 			d.gaps[i].last = atEnd
 		}
-		proven = append(proven, finding{Missing, fromChain, g.first, place{"", g.first, g.position}, g.String()})
+		proven = append(proven, finding{Missing, fromChain, g.first, place{g.first, g.position}, g.String()})
 	}
 	for _, f := range h.findings {
 		if f.source == fromChain && f.kind != Missing {
@@ -47,7 +47,7 @@ func (h *history) verdict() []Mismatch {
 	}
 	for i, c := range explain(h.links) {
 		l := h.links[i]
-		f := finding{kind: Altered, version: l.row.Version, at: place{"", l.row.Version, l.position}}
+		f := finding{kind: Altered, version: l.row.Version, at: place{l.row.Version, l.position}}
 		switch {
 		case c.innocent:
 			continue
@@ -89,7 +89,7 @@ func (h *history) blame(f finding, l *brokenLink) finding {
 		return f
 	}
 	return finding{
-		Altered, fromChain, before, place{"", before, l.beforeAt},
+		Altered, fromChain, before, place{before, l.beforeAt},
 		"the event was altered and hashed again, and the next event does not follow from it (" + suspect.detail + ")",
 	}
 }
@@ -97,15 +97,15 @@ func (h *history) blame(f finding, l *brokenLink) finding {
 // name combines the findings of one kind at one place into one mismatch.
 func (h *history) name(proven []finding) []Mismatch {
 	slices.SortStableFunc(proven, func(a, b finding) int {
-		return cmp.Or(cmp.Compare(a.at.stream, b.at.stream), cmp.Compare(a.at.version, b.at.version), cmp.Compare(a.kind, b.kind))
+		return cmp.Or(cmp.Compare(a.at.version, b.at.version), cmp.Compare(a.kind, b.kind))
 	})
 	var named []Mismatch
 	for _, f := range proven {
 		m := Mismatch{
-			AccountID: h.account, Kind: cmp.Or(h.only, f.kind), Stream: cmp.Or(f.at.stream, h.head.stream),
+			AccountID: h.account, Kind: f.kind, Stream: h.head.stream,
 			Version: f.at.version, Position: f.at.position, Detail: f.detail,
 		}
-		if n := len(named) - 1; n >= 0 && named[n].Version == m.Version && named[n].Kind == m.Kind && named[n].Stream == m.Stream {
+		if n := len(named) - 1; n >= 0 && named[n].Version == m.Version && named[n].Kind == m.Kind {
 			named[n].Detail += "; " + m.Detail
 			continue
 		}
@@ -113,7 +113,7 @@ func (h *history) name(proven []finding) []Mismatch {
 	}
 	if h.uncounted > 0 {
 		named = append(named, Mismatch{
-			AccountID: h.account, Kind: cmp.Or(h.only, Altered), Stream: h.head.stream, Version: h.version, Position: h.position,
+			AccountID: h.account, Kind: Altered, Stream: h.head.stream, Version: h.version, Position: h.position,
 			Detail: fmt.Sprintf("%d more mismatches of this stream are not listed", h.uncounted),
 		})
 	}

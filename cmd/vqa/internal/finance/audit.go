@@ -12,10 +12,7 @@ import (
 // PrintAudit writes what an audit verified, and every mismatch.
 func PrintAudit(s terminal.Screen, r audit.Report) {
 	fmt.Fprintf(s, "  %s entries of %s ledgers", terminal.Thousands(r.Entries), terminal.Thousands(r.Accounts))
-	if r.Checkpoints > 0 {
-		fmt.Fprintf(s, ", %s checkpoints of accounts by an older release", terminal.Thousands(r.Checkpoints))
-	}
-	if r.Events > r.Entries+r.Checkpoints {
+	if r.Events > r.Entries {
 		fmt.Fprintf(s, ", %s events of %s streams in all", terminal.Thousands(r.Events), terminal.Thousands(r.Streams))
 	}
 	fmt.Fprintf(s, "\n  all ledger accounts together hold %s s\n", terminal.Thousands(r.SumSeconds))
