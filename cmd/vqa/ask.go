@@ -100,8 +100,6 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 		return fmt.Errorf("interrupted%s", outcomeOfCancel(a, err))
 	case err != nil && bounded.Err() != nil:
 		return fmt.Errorf("no answer within %s (--wait)%s", o.wait, outcomeOfCancel(a, err))
-	case client.HasCode(err, "insufficient_credits") && s.accountID != "":
-		return fmt.Errorf("%w\nadd credits: vqa credits grant %s 6000 --reason \"more questions\" --idempotency-key %s", err, s.accountID, client.NewIdempotencyKey())
 	case err != nil:
 		return err
 	}

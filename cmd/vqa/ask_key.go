@@ -15,9 +15,6 @@ import (
 	"vqa/handlers/command"
 )
 
-// ownGrantSeconds are the credit-seconds of the account that this program creates for itself.
-const ownGrantSeconds = 6000
-
 // storedKey is the live key in the data folder, which all tools of the folder use.
 type storedKey struct {
 	AccountID string `json:"account_id"`
@@ -36,7 +33,7 @@ func (s *session) useStoredKey(ctx context.Context, remote bool) error {
 		return err
 	}
 	if stored != nil {
-		if err := s.try(ctx, *stored); !client.Unauthorized(err) {
+		if _, err := s.try(ctx, *stored); !client.Unauthorized(err) {
 			return err
 		}
 	}
@@ -52,7 +49,8 @@ func (s *session) useStoredKey(ctx context.Context, remote bool) error {
 	if err != nil {
 		return fmt.Errorf("creating a key: %w", err)
 	}
-	if err := s.try(ctx, made); client.Unauthorized(err) {
+	available, err := s.try(ctx, made)
+	if client.Unauthorized(err) {
 		hint := "give --key or VQA_API_KEY, or set VQA_DATA_DIR to the folder of the server"
 		if remote {
 			hint = "give --key or VQA_API_KEY of that server"
@@ -64,13 +62,14 @@ func (s *session) useStoredKey(ctx context.Context, remote bool) error {
 	if err := writeKey(path, made); err != nil {
 		return fmt.Errorf("storing the key: %w", err)
 	}
-	fmt.Fprintf(s.notices, "created a live key with %s credit-seconds, stored in %s\n", terminal.Thousands(ownGrantSeconds), path)
+	fmt.Fprintf(s.notices, "created a live key with %s credit-seconds, stored in %s\n", terminal.Thousands(available), path)
 	return nil
 }
 
-// try checks whether the server accepts a key, and uses it from now on.
-func (s *session) try(ctx context.Context, k storedKey) error {
-	s.Key, s.accountID = k.APIKey, k.AccountID
+// try checks whether the server accepts a key, and uses it from now on. It returns the available
+// credit-seconds.
+func (s *session) try(ctx context.Context, k storedKey) (int64, error) {
+	s.Key = k.APIKey
 	return s.CheckKey(ctx)
 }
 
@@ -78,7 +77,7 @@ func (s *session) makeKey(ctx context.Context) (storedKey, error) {
 	var made command.IssuedKey
 	err := s.commands(ctx, func(service *command.Service) (err error) {
 		made, err = service.IssueKey(ctx, command.NewKey{
-			Mode: account.Live, Tier: account.Paid, Name: "command line", GrantSeconds: ownGrantSeconds, Operator: operator(),
+			AccountID: command.OperatorAccount(), Mode: account.Live, Name: "command line", Operator: operator(),
 		})
 		return err
 	})

@@ -21,10 +21,8 @@ type session struct {
 	*client.Client
 	config config
 	// own is the server that was started for this command, or nil.
-	own *server
-	// accountID is known when the key is the one in the data folder.
-	accountID string
-	notices   io.Writer
+	own     *server
+	notices io.Writer
 }
 
 // connect finds a running server and a key. When no server answers, it starts one that ends with the

@@ -213,6 +213,7 @@ func TestAskBesideAServer(t *testing.T) {
 		replaced, err := readKey(storedKeyPath(c))
 		require.NoError(t, err)
 		require.NotEqual(t, old.APIKey, replaced.APIKey)
+		require.Equal(t, command.OperatorAccount(), replaced.AccountID, "the browser of the operator has the same balance")
 	})
 	t.Run("an interrupt cancels", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -220,13 +221,13 @@ func TestAskBesideAServer(t *testing.T) {
 		fresh := filepath.Join(t.TempDir(), "fresh.mp4") // no survey of these bytes is stored
 		require.NoError(t, os.WriteFile(fresh, append(fixture.Bytes(), "\x00\x00\x00\x08free"...), 0o600))
 		notices := buffer{until: regexp.MustCompile("queued|preparing|analyzing"), on: cancel} // a worker may have started already
-		err := runAsk(ctx, c, askOptions{wait: askWait}, fresh, fixture.Prompt, io.Discard, &notices)
+		before, err := s.ledger.Balance(t.Context(), command.OperatorAccount())
+		require.NoError(t, err)
+		err = runAsk(ctx, c, askOptions{wait: askWait}, fresh, fixture.Prompt, io.Discard, &notices)
 		require.ErrorContains(t, err, "was canceled and is not billed")
-		k, err := readKey(storedKeyPath(c))
+		balance, err := s.ledger.Balance(t.Context(), command.OperatorAccount())
 		require.NoError(t, err)
-		balance, err := s.ledger.Balance(t.Context(), k.AccountID)
-		require.NoError(t, err)
-		require.Equal(t, int64(ownGrantSeconds), balance.AvailableSeconds())
+		require.Equal(t, before.AvailableSeconds(), balance.AvailableSeconds())
 	})
 	t.Run("errors of the API", func(t *testing.T) {
 		text := filepath.Join(dir, "text.mp4")

@@ -100,7 +100,7 @@ type config struct {
 	UpgradeGlobal         int           `env:"VQA_UPGRADE_GLOBAL" envDefault:"500" format:"upgrades per day (UTC)" help:"Upgrades of the whole service. More fail with upgrade_limit_exceeded."`
 
 	PricePerSecondCents  decimal.Decimal `group:"Prices and credits" env:"VQA_PRICE_PER_SECOND_CENTS" envDefault:"0.5" format:"US cents, decimal" help:"Price of one credit-second."`
-	SignupGrantSeconds   int64           `env:"VQA_SIGNUP_GRANT_SECONDS" envDefault:"6000" format:"credit-seconds" help:"Credits that an account gets when it is upgraded."`
+	SignupGrantSeconds   int64           `env:"VQA_SIGNUP_GRANT_SECONDS" envDefault:"6000" format:"credit-seconds" help:"Credits that an account gets when it is upgraded, and the account of the operator at its first use."`
 	CardGrantSeconds     int64           `env:"VQA_CARD_GRANT_SECONDS" envDefault:"12000" format:"credit-seconds" help:"Credits that an account gets when it adds a card."`
 	AutoRefillThresholdS int64           `env:"VQA_AUTO_REFILL_THRESHOLD_SECONDS" envDefault:"600" format:"credit-seconds" help:"Balance below which a refill is due."`
 	AllowedPurchaseCents []int64         `env:"VQA_ALLOWED_PURCHASE_CENTS" envDefault:"1000,2500,5000,10000" format:"US cents, comma-separated" help:"Fixed amounts that can be bought."`

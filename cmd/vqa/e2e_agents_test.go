@@ -2,11 +2,6 @@ package main_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/cookiejar"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,37 +48,5 @@ func TestAgentTranscript(t *testing.T) {
 func TestPermissionTranscript(t *testing.T) {
 	t.Parallel()
 	s := ownService(t)
-	s.tool(t, "credits", "grant", s.operatorAccount(t), "6000", "--reason", "questions of an agent", "--idempotency-key", "agent")
 	requireShown(t, conversation(t, "permission.js", s.oneTimeLink(t)))
-}
-
-// operatorAccount signs in as the operator and returns the account.
-func (s *service) operatorAccount(t *testing.T) string {
-	t.Helper()
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
-	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	post := func(path string, form url.Values) (status int, body []byte) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.addr+path, strings.NewReader(form.Encode()))
-		require.NoError(t, err)
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Origin", "http://"+s.addr)
-		got, err := browser.Do(r)
-		require.NoError(t, err)
-		defer func() { _ = got.Body.Close() }()
-		body, err = io.ReadAll(got.Body)
-		require.NoError(t, err)
-		return got.StatusCode, body
-	}
-	link, err := url.Parse(s.oneTimeLink(t))
-	require.NoError(t, err)
-	status, _ := post("/signin/link", url.Values{"link": {link.Query().Get("link")}})
-	require.Equal(t, http.StatusSeeOther, status)
-	var session struct {
-		AccountID string `json:"account_id"`
-	}
-	_, token := post("/session/token", nil)
-	require.NoError(t, json.Unmarshal(token, &session), "%s", token)
-	require.NotEmpty(t, session.AccountID)
-	return session.AccountID
 }

@@ -57,7 +57,7 @@ func TestLivePageSaysWhyItEnded(t *testing.T) {
 		{"completed", "", "The stream has ended.", "Start another one at any time. Billed", 12, 60},
 		{"completed", "", "The stream has ended.", "Start another one at any time. The model gave no answer in this time. Billed", 9, 0},
 		{"canceled", "", "The stream ended before it was live.", "Start another one at any time. Nothing", 0, 0},
-		{"insufficient_credits", "", "The credits of the account are used up.", "Add credits to the account", 60, 1},
+		{"insufficient_credits", "", "The credits of the account are used up.", "adds some with vqa credits grant", 60, 1},
 		{"error", "", "The service failed.", "Seconds without video are not billed.", 3, 1},
 		{"timeout", "", "The stream has reached the longest session that the service allows.", "Start another stream to continue.", 3600, 1},
 		{"ice_failed", "A firewall drops UDP in one direction.", "Your browser and the service found no network path to each other.", "Try another network", 0, 0},

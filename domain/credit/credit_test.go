@@ -178,6 +178,7 @@ func TestInsufficientCreditsNamesTheMissingSeconds(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"meter": "credit_seconds", "needed_seconds": int64(5), "available_seconds": int64(4),
 	}, fault.Of(err).Details)
+	require.Contains(t, fault.Of(err).Message, "vqa credits grant acct_1 6000 --reason")
 }
 
 func TestSettleAndRelease(t *testing.T) {

@@ -44,7 +44,7 @@ func decideGrant(s State, c Grant, now time.Time) ([]Event, error) {
 			return nil, invalidSeconds("must not be 0")
 		}
 		if s.AvailableSeconds()+c.Seconds < 0 {
-			return nil, insufficient(s, -c.Seconds)
+			return nil, insufficient(s, c.AccountID, -c.Seconds)
 		}
 	default:
 		return nil, fault.Invalid(fault.Violation{Param: "kind", Code: fault.Enum, Message: "must be signup_grant, card_grant, purchase or adjustment"})
@@ -63,7 +63,7 @@ func decideHold(s State, c Hold, now time.Time) ([]Event, error) {
 		return nil, nil
 	}
 	if c.Seconds > s.AvailableSeconds() {
-		return nil, insufficient(s, c.Seconds)
+		return nil, insufficient(s, c.AccountID, c.Seconds)
 	}
 	if err := checkQuota(s, c.Seconds, c.QuotaSeconds, now); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func decideExtend(s State, c Extend, now time.Time) ([]Event, error) {
 	case c.Seconds < 1:
 		return nil, invalidSeconds("must be at least 1")
 	case c.Seconds > s.AvailableSeconds():
-		return nil, insufficient(s, c.Seconds)
+		return nil, insufficient(s, s.AccountID, c.Seconds)
 	}
 	if err := checkQuota(s, c.Seconds, c.QuotaSeconds, now); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func decideRefund(s State, c Refund, now time.Time) ([]Event, error) {
 	case sign > 0 && c.Seconds > MaxSeconds-s.PostedSeconds:
 		return nil, invalidSeconds(tooLarge)
 	case sign < 0 && c.Seconds > s.AvailableSeconds():
-		return nil, insufficient(s, c.Seconds)
+		return nil, insufficient(s, s.AccountID, c.Seconds)
 	}
 	seconds := sign * c.Seconds
 	return []Event{Refunded{
@@ -182,10 +182,12 @@ func (s State) openHold(sourceID string) (OpenHold, error) {
 	return h, nil
 }
 
-// insufficient returns the fault for a balance that is too low
+// insufficient returns the fault for a balance that is too low. An account without credits has no state
+// yet, so its id is an argument
 // (docs/contract.md#credit-refusals).
-func insufficient(s State, needed int64) error {
-	return fault.Newf(fault.InsufficientCredits, "This operation needs %d credit-seconds, but only %d are available. Add credits and try again.", needed, s.AvailableSeconds()).
+func insufficient(s State, accountID string, needed int64) error {
+	return fault.Newf(fault.InsufficientCredits, "This operation needs %d credit-seconds, but only %d are available. "+
+		"The operator of the service adds some with: vqa credits grant %s 6000 --reason TEXT --idempotency-key KEY", needed, s.AvailableSeconds(), accountID).
 		WithDetail("meter", "credit_seconds").
 		WithDetail("needed_seconds", needed).
 		WithDetail("available_seconds", s.AvailableSeconds())

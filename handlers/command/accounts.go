@@ -78,7 +78,8 @@ type NewKey struct {
 	RequestID string
 }
 
-// IssueKey issues an API key for an operator, in a new account unless the command names one.
+// IssueKey issues an API key for an operator, in a new account unless the command names one. It opens the
+// account of the operator.
 // Error: resource_not_found for an unknown account.
 func (s *Service) IssueKey(ctx context.Context, c NewKey) (IssuedKey, error) {
 	opening := c.AccountID == ""
@@ -99,8 +100,15 @@ func (s *Service) IssueKey(ctx context.Context, c NewKey) (IssuedKey, error) {
 			if err := openAccount(ss, c.AccountID, c.Tier, issue); err != nil {
 				return err
 			}
-		} else if _, err := accounts.record(ss, c.AccountID, issue); err != nil {
-			return err
+		} else {
+			if c.AccountID == OperatorAccount() {
+				if err := s.openOperator(ss); err != nil {
+					return err
+				}
+			}
+			if _, err := accounts.record(ss, c.AccountID, issue); err != nil {
+				return err
+			}
 		}
 		if key.FixtureVideoID != "" {
 			if _, err := videos.record(ss, key.FixtureVideoID, video.RegisterFixture{

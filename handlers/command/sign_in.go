@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"vqa/domain/account"
+	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/eventstore/fold"
@@ -17,8 +18,26 @@ const (
 	operatorSubject = "operator"
 )
 
-// OperatorAccount is the account of the person behind the one-time links.
+// OperatorAccount is the account of the person behind the one-time links. The key of the command line
+// belongs to it, too, so both have one balance.
 func OperatorAccount() string { return account.OwnedID(OperatorIssuer, operatorSubject) }
+
+var operatorSignUp = account.SignUp{AccountID: OperatorAccount(), Owner: account.OwnerHash(OperatorIssuer, operatorSubject)}
+
+// openOperator opens the account of the operator at its first use, with the grant of a new account.
+func (s *Service) openOperator(ss *session) error {
+	a, err := accounts.get(ss, operatorSignUp.AccountID)
+	if err != nil || a.Exists() {
+		return err
+	}
+	if _, err := accounts.record(ss, operatorSignUp.AccountID, operatorSignUp); err != nil || s.Limits.SignupGrantSeconds == 0 {
+		return err
+	}
+	_, err = credits.record(ss, operatorSignUp.AccountID, credit.Grant{
+		AccountID: operatorSignUp.AccountID, TransactionID: s.IDs.New(id.Transaction), Kind: credit.SignupGrant, Seconds: s.Limits.SignupGrantSeconds,
+	})
+	return err
+}
 
 var (
 	personSessions = aggregate[account.Session, account.SessionCommand, account.SessionEvent]{
@@ -87,14 +106,16 @@ func (s *Service) UseSignInLink(ctx context.Context, secret string, from Browser
 	if err != nil {
 		return OpenedSession{}, err
 	}
-	signUp := account.SignUp{AccountID: o.open.AccountID, Owner: account.OwnerHash(OperatorIssuer, operatorSubject)}
-	in := o.caller.intent(signInLinks.Stream(hash), accounts.Stream(o.open.AccountID))
+	in := o.caller.intent(signInLinks.Stream(hash), accounts.Stream(o.open.AccountID), credits.Stream(o.open.AccountID))
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {
 		ss.fresh(personSessions.Stream(o.open.SessionID))
 		if _, err := signInLinks.record(ss, hash, account.UseSignInLink{SessionID: o.open.SessionID}); err != nil {
 			return err
 		}
-		return o.record(ss, signUp)
+		if err := s.openOperator(ss); err != nil {
+			return err
+		}
+		return o.record(ss, operatorSignUp)
 	})
 	return o.opened, err
 }

@@ -46,6 +46,28 @@ func stored(w *world) string {
 	return all.String()
 }
 
+// TestOperatorHasOneBalance signs the operator in and creates keys, in both orders.
+func TestOperatorHasOneBalance(t *testing.T) {
+	t.Parallel()
+	for _, keyFirst := range []bool{true, false} {
+		w := newWorld(t)
+		issue := func() {
+			key, err := w.IssueKey(t.Context(), NewKey{AccountID: OperatorAccount(), Mode: account.Live, Operator: "jo"})
+			require.NoError(t, err)
+			require.Equal(t, OperatorAccount(), key.AccountID)
+		}
+		if keyFirst {
+			issue()
+		}
+		link, _, err := w.CreateSignInLink(t.Context(), "jo", "")
+		require.NoError(t, err)
+		_, err = w.UseSignInLink(t.Context(), link, atHome)
+		require.NoError(t, err)
+		issue()
+		require.Equal(t, w.Limits.SignupGrantSeconds, stateOf(w, credits, OperatorAccount()).AvailableSeconds(), "one grant")
+	}
+}
+
 func TestSignInLink(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

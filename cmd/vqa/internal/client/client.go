@@ -121,9 +121,13 @@ func (c *Client) AwaitReady(ctx context.Context) {
 	}
 }
 
-// CheckKey returns nil if the server accepts the key.
-func (c *Client) CheckKey(ctx context.Context) error {
-	return c.call(ctx, http.MethodGet, "/v1/credits?limit=1", nil, nil, nil)
+// CheckKey returns the available credit-seconds if the server accepts the key.
+func (c *Client) CheckKey(ctx context.Context) (availableSeconds int64, err error) {
+	var credits struct {
+		AvailableSeconds int64 `json:"available_seconds"`
+	}
+	err = c.call(ctx, http.MethodGet, "/v1/credits?limit=1", nil, nil, &credits)
+	return credits.AvailableSeconds, err
 }
 
 // CreateVideo creates a video for an upload, or one that the server fetches from a URL.

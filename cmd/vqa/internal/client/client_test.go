@@ -80,7 +80,7 @@ func TestClientDoesNotWaitLongerThanItsPatience(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = io.WriteString(w, `{"error":{"code":"rate_limit_exceeded","message":"Slow down.","status":429}}`)
 	})
-	err := c.CheckKey(t.Context())
+	_, err := c.CheckKey(t.Context())
 	require.True(t, HasCode(err, "rate_limit_exceeded"))
 	require.Equal(t, int32(1), calls.Load())
 }

@@ -8,7 +8,10 @@ import type { EndReason, Result, Stream } from "./messages.js";
 const ends: Record<EndReason, [title: string, advice: string]> = {
   completed: ["The stream has ended.", "Start another one at any time."],
   canceled: ["The stream ended before it was live.", "Start another one at any time."],
-  insufficient_credits: ["The credits of the account are used up.", "Add credits to the account, then start another stream."],
+  insufficient_credits: [
+    "The credits of the account are used up.",
+    "The operator of the service adds some with vqa credits grant. Then start another stream.",
+  ],
   timeout: ["The stream has reached the longest session that the service allows.", "Start another stream to continue."],
   ice_failed: [
     "Your browser and the service found no network path to each other.",
@@ -44,7 +47,6 @@ const errors: Record<string, string> = {
   insufficient_scope: "The client token lacks a scope. Create one with the scopes streams:create and streams:signal.",
   stream_already_active:
     "The account already has a stream. If this page was closed while it was live, the stream ends within a minute; then start again.",
-  insufficient_credits: "The account has no credits left. Add some, then start again.",
   capacity_exhausted: "The service is full. Start again in a few minutes.",
 };
 

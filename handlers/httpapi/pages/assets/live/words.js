@@ -5,7 +5,10 @@ import { ways } from "./connection.js";
 const ends = {
     completed: ["The stream has ended.", "Start another one at any time."],
     canceled: ["The stream ended before it was live.", "Start another one at any time."],
-    insufficient_credits: ["The credits of the account are used up.", "Add credits to the account, then start another stream."],
+    insufficient_credits: [
+        "The credits of the account are used up.",
+        "The operator of the service adds some with vqa credits grant. Then start another stream.",
+    ],
     timeout: ["The stream has reached the longest session that the service allows.", "Start another stream to continue."],
     ice_failed: [
         "Your browser and the service found no network path to each other.",
@@ -39,7 +42,6 @@ const errors = {
     token_expired: "The client token has expired. Create another one and paste it above.",
     insufficient_scope: "The client token lacks a scope. Create one with the scopes streams:create and streams:signal.",
     stream_already_active: "The account already has a stream. If this page was closed while it was live, the stream ends within a minute; then start again.",
-    insufficient_credits: "The account has no credits left. Add some, then start again.",
     capacity_exhausted: "The service is full. Start again in a few minutes.",
 };
 export function errorWords(error) {
