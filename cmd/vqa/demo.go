@@ -24,7 +24,7 @@ func (s *server) makeDemos(ctx context.Context) {
 	}
 	d := jobs.Demos{
 		Scenes: demo.Scenes(), Commands: s.commands, Studio: &demo.Studio{Objects: s.objects, Prober: s.intake.Prober, FFmpeg: s.ffmpeg},
-		Read: s.resources, Wake: s.feed.Watch, Log: s.log,
+		Read: s.resources, Quiet: jobs.DemoQuiet, Wake: s.feed.Watch, Log: s.log,
 	}
 	d.Run(ctx)
 }

@@ -22,6 +22,9 @@ const (
 	demoRetryMax = 5 * time.Minute
 	// demoPoll is how often to check for an answer without a notification.
 	demoPoll = 2 * time.Second
+	// DemoQuiet is how long callers must have had no work before a question is asked. Who has just started
+	// the service is about to ask something.
+	DemoQuiet = 30 * time.Second
 	// demoHistory is the number of analyses of one video that are searched for the newest
 	// of each question.
 	demoHistory = 100
@@ -43,11 +46,15 @@ type DemoReader interface {
 	Video(ctx context.Context, t resources.Tenant, id string) (video.State, error)
 	Analysis(ctx context.Context, t resources.Tenant, id string) (resources.Analysis, error)
 	Analyses(ctx context.Context, t resources.Tenant, f resources.AnalysisFilter, p projections.Page) ([]resources.Analysis, bool, error)
+	// Idle reports whether callers have no unfinished work.
+	Idle(ctx context.Context) (bool, error)
 }
 
-// Demos makes the demo videos and has their questions answered, one at a time and after the
-// questions of all accounts. Videos and answers that the log has are not made again.
+// Demos makes the demo videos and has their questions answered, one at a time and only while callers have
+// no work. Videos and answers that the log has are not made again.
 type Demos struct {
+	// Quiet is how long callers must have had no work; see DemoQuiet.
+	Quiet    time.Duration
 	Scenes   []demo.Scene
 	Commands *command.Service
 	Studio   Studio
@@ -82,9 +89,10 @@ func (d *Demos) Pass(ctx context.Context) error {
 			return err
 		}
 	}
+	busy := time.Now()
 	for _, scene := range d.Scenes {
 		for _, prompt := range scene.Prompts {
-			if err := d.answer(ctx, scene, prompt); err != nil {
+			if err := d.answer(ctx, scene, prompt, &busy); err != nil {
 				return err
 			}
 		}
@@ -114,14 +122,37 @@ func (d *Demos) add(ctx context.Context, scene demo.Scene) error {
 	return nil
 }
 
+// awaitQuiet returns when callers have had no work for Quiet. busy is when they were last seen to have some.
+func (d *Demos) awaitQuiet(ctx context.Context, busy *time.Time) error {
+	for {
+		idle, err := d.Read.Idle(ctx)
+		if err != nil {
+			return err
+		}
+		if !idle {
+			*busy = time.Now()
+		} else if time.Since(*busy) >= d.Quiet {
+			return nil
+		}
+		select {
+		case <-time.After(min(d.Quiet, demoPoll)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // answer has a question answered by the current default model, unless that model has
 // answered it.
-func (d *Demos) answer(ctx context.Context, scene demo.Scene, prompt string) error {
+func (d *Demos) answer(ctx context.Context, scene demo.Scene, prompt string, busy *time.Time) error {
 	newest, err := d.newest(ctx, scene.VideoID(), prompt)
 	if err != nil || newest.Status == analysis.CompletedStatus {
 		return err
 	}
 	if newest.Status.Terminal() || newest.Status == "" {
+		if err := d.awaitQuiet(ctx, busy); err != nil {
+			return err
+		}
 		if err := d.Commands.Capacity.InferenceReady(ctx); err != nil {
 			return err
 		}

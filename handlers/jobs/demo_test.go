@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -122,6 +123,26 @@ func TestDemosAreMadeOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, theirs, "no customer sees them")
 	w.requireBilled(t, 0)
+}
+
+// TestDemosWaitForCallers has a caller's question open when the service starts.
+func TestDemosWaitForCallers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := make(chan struct{})
+	d, _ := w.demos(t, &gpufixture.Engine{Fail: func(int) error { <-release; return nil }})
+	d.Quiet = 100 * time.Millisecond
+	run := w.ask(t, w.readyVideo(t, shortClip))
+	passed := make(chan error, 1)
+	go func() { passed <- d.Pass(t.Context()) }()
+	time.Sleep(10 * d.Quiet)
+	require.Empty(t, w.demoAnalyses(t))
+	close(release)
+	require.NoError(t, <-passed)
+	theirs := w.analysis(t, run)
+	for _, a := range w.demoAnalyses(t) {
+		require.True(t, a.CreatedAt.After(*theirs.CompletedAt))
+	}
 }
 
 func TestFailedDemoIsTriedAgain(t *testing.T) {

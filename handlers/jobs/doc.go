@@ -116,7 +116,7 @@
 // # Demo videos
 //
 // At its start each node adds the demo videos that are missing from the log. It asks their
-// questions one at a time, after those of all accounts. The ids follow from the scene, the
+// questions one at a time, when callers have had no work for half a minute. The ids follow from the scene, the
 // question and the model, so several nodes, or a second start, repeat no work. A new
 // revision of a scene and a new model have new ids, so the questions are asked again.
 //

@@ -23,6 +23,16 @@ func (r *Reader) QueuedAnalyses(ctx context.Context) (int, error) {
 	return n, err
 }
 
+// Idle reports whether no account has an unfinished analysis, fetch or live stream. The service's own
+// analyses do not count.
+func (r *Reader) Idle(ctx context.Context) (idle bool, err error) {
+	err = r.pool.QueryRow(ctx, `
+		select not exists (select from analyses where status in ('queued', 'preparing', 'analyzing', 'rendering') and account_id <> $1)
+			and not exists (select from videos where status = 'processing')
+			and not exists (select from live_streams where status <> 'ended')`, account.SystemID).Scan(&idle)
+	return idle, err
+}
+
 // OpenAnalyses returns analyses that have not ended, oldest first, at most 500.
 func (r *Reader) OpenAnalyses(ctx context.Context) ([]analysis.State, error) {
 	rows, err := r.pool.Query(ctx, `
