@@ -1,13 +1,15 @@
 package oauth
 
 import (
-	"encoding/json"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -34,11 +36,15 @@ type Client struct {
 	ApplicationType string `json:"application_type,omitempty"`
 }
 
-// statement is the JSON that a client sends or publishes. Unknown members are ignored (RFC 7591,
-// section 2).
+// statement is the JSON that a client sends or publishes. Other members are ignored (RFC 7591, section 2).
 type statement struct {
 	Client
-	Secret json.RawMessage `json:"client_secret"`
+	Others map[string]jsontext.Value `json:",embed"`
+}
+
+// members are the members that have a meaning here.
+var members = []string{
+	"client_id", "client_name", "redirect_uris", "grant_types", "response_types", "token_endpoint_auth_method", "scope", "application_type", "client_secret",
 }
 
 // ReadRegistration reads the body of a registration and fills in the defaults. Errors:
@@ -49,6 +55,8 @@ func ReadRegistration(body []byte) (Client, error) {
 		return Client{}, err
 	}
 	s.ID = "" // the server chooses it
+	// Hosted connectors ask for a secret. The response tells them that they get none (RFC 7591, section 3.2.1).
+	s.AuthMethod = "none"
 	return s.Client, nil
 }
 
@@ -65,14 +73,18 @@ func ReadDocument(address string, body []byte) (Client, error) {
 	if err != nil {
 		return Client{}, err
 	}
+	_, secret := s.Others["client_secret"]
 	switch {
+	case s.AuthMethod != "" && s.AuthMethod != "none":
+		return Client{}, refuse(InvalidClientMetadata, "token_endpoint_auth_method in the metadata document must be none: clients are public and prove themselves by PKCE.")
 	case s.ID != address:
 		return Client{}, refuse(InvalidClientMetadata, "client_id in the metadata document must be the address of the document.")
-	case len(s.Secret) > 0:
+	case secret:
 		return Client{}, refuse(InvalidClientMetadata, "A metadata document is public and must not have a client_secret.")
 	case s.Name == "":
 		return Client{}, refuse(InvalidClientMetadata, "client_name is missing in the metadata document.")
 	}
+	s.AuthMethod = "none"
 	return s.Client, nil
 }
 
@@ -91,7 +103,13 @@ func CheckDocumentAddress(address string) error {
 func readStatement(body []byte) (statement, error) {
 	var s statement
 	if err := json.Unmarshal(body, &s); err != nil {
-		return s, refuse(InvalidClientMetadata, "The client metadata must be a JSON object with strings and lists of strings.")
+		return s, refuse(InvalidClientMetadata, "The client metadata must be a JSON object with strings and lists of strings, each member once.")
+	}
+	for name := range s.Others {
+		// Another server, or a person who reviews the document, may read such a member as the one that it resembles.
+		if lower := strings.ToLower(name); lower != name && slices.Contains(members, lower) {
+			return s, refuse(InvalidClientMetadata, "Write the member "+lower+" in lower case.")
+		}
 	}
 	if len(s.RedirectURIs) == 0 || len(s.RedirectURIs) > maxRedirects {
 		return s, refuse(InvalidRedirectURI, "redirect_uris must have 1 to 10 addresses.")
@@ -104,7 +122,7 @@ func readStatement(body []byte) (statement, error) {
 	if err := s.checkFlow(); err != nil {
 		return s, err
 	}
-	s.GrantTypes, s.ResponseTypes, s.AuthMethod, s.Scope = []string{"authorization_code", "refresh_token"}, []string{"code"}, "none", Scope
+	s.GrantTypes, s.ResponseTypes, s.Scope = []string{"authorization_code", "refresh_token"}, []string{"code"}, Scope
 	s.Name = strings.TrimSpace(s.Name)
 	if utf8.RuneCountInString(s.Name) > maxName || strings.ContainsFunc(s.Name, unprintable) {
 		return s, refuse(InvalidClientMetadata, "client_name must have at most 100 printable characters.")
@@ -116,8 +134,6 @@ func readStatement(body []byte) (statement, error) {
 // of this server.
 func (s statement) checkFlow() error {
 	switch {
-	case s.AuthMethod != "" && s.AuthMethod != "none":
-		return refuse(InvalidClientMetadata, "token_endpoint_auth_method must be none: clients are public and prove themselves by PKCE.")
 	case len(s.GrantTypes) > 0 && !slices.Contains(s.GrantTypes, "authorization_code"):
 		return refuse(InvalidClientMetadata, "grant_types must have authorization_code.")
 	case len(s.ResponseTypes) > 0 && !slices.Contains(s.ResponseTypes, "code"):

@@ -19,5 +19,5 @@
 //
 // # Imports
 //
-// It imports the standard library only.
+// It imports the standard library and go-json-experiment/json, which refuses repeated members.
 package oauth

@@ -79,6 +79,8 @@ func TestRedirectAddresses(t *testing.T) {
 		"microsoft-edge:https://evil.example/": InvalidRedirectURI, "Googlechromes://evil.example/": InvalidRedirectURI, "x-safari-https://evil.example/": InvalidRedirectURI,
 		"other:https://evil.example/": InvalidRedirectURI, "other:///https://evil.example/": InvalidRedirectURI, "ms-msdt:/id": InvalidRedirectURI,
 		"search-ms:query=x": InvalidRedirectURI, "shell:startup": InvalidRedirectURI,
+		// A page can register itself for these.
+		"web+claude:callback": InvalidRedirectURI, "WEB+x://callback": InvalidRedirectURI, "ext+x:callback": InvalidRedirectURI, "matrix:r/x": InvalidRedirectURI,
 	} {
 		is(t, CheckRedirect(address), code)
 	}
@@ -144,18 +146,24 @@ func TestRegistration(t *testing.T) {
 		Name: "Claude Code", RedirectURIs: []string{"http://localhost/callback"}, GrantTypes: []string{"authorization_code", "refresh_token"},
 		ResponseTypes: []string{"code"}, AuthMethod: "none", Scope: "mcp", ApplicationType: "native",
 	}, c)
+	for _, asked := range []string{"client_secret_post", "client_secret_basic", "private_key_jwt"} {
+		c, err := ReadRegistration([]byte(`{"redirect_uris": ["https://a.example/"], "token_endpoint_auth_method": "` + asked + `"}`))
+		require.NoError(t, err)
+		require.Equal(t, "none", c.AuthMethod, "the response replaces it")
+	}
 	many := strings.TrimSuffix(strings.Repeat(`"https://a.example/",`, 11), ",")
 	for body, code := range map[string]Code{
 		`{"redirect_uris": ["cursor://x/y", "https://www.cursor.com/z", "http://localhost:8787/callback"]}`: "",
 		`{`: InvalidClientMetadata, `[]`: InvalidClientMetadata, `{"redirect_uris": "https://a.example/"}`: InvalidClientMetadata,
 		`{}`: InvalidRedirectURI, `{"redirect_uris": [` + many + `]}`: InvalidRedirectURI, `{"redirect_uris": ["https://a.example/", "javascript:1"]}`: InvalidRedirectURI,
-		`{"redirect_uris": ["https://a.example/"], "token_endpoint_auth_method": "client_secret_basic"}`: InvalidClientMetadata,
-		`{"redirect_uris": ["https://a.example/"], "grant_types": ["client_credentials"]}`:               InvalidClientMetadata,
-		`{"redirect_uris": ["https://a.example/"], "response_types": ["token"]}`:                         InvalidClientMetadata,
-		`{"redirect_uris": ["https://a.example/"], "application_type": "tv"}`:                            InvalidClientMetadata,
-		`{"redirect_uris": ["https://a.example/"], "client_name": "` + strings.Repeat("x", 101) + `"}`:   InvalidClientMetadata,
-		`{"redirect_uris": ["https://a.example/"], "client_name": "Claude\u202e"}`:                       InvalidClientMetadata,
-		`{"redirect_uris": ["https://a.example/"], "client_name": "a\nb"}`:                               InvalidClientMetadata,
+		`{"redirect_uris": ["https://a.example/"], "redirect_uris": ["https://b.example/"]}`:           InvalidClientMetadata,
+		`{"Redirect_URIs": ["https://a.example/"], "redirect_uris": ["https://a.example/"]}`:           InvalidClientMetadata,
+		`{"redirect_uris": ["https://a.example/"], "grant_types": ["client_credentials"]}`:             InvalidClientMetadata,
+		`{"redirect_uris": ["https://a.example/"], "response_types": ["token"]}`:                       InvalidClientMetadata,
+		`{"redirect_uris": ["https://a.example/"], "application_type": "tv"}`:                          InvalidClientMetadata,
+		`{"redirect_uris": ["https://a.example/"], "client_name": "` + strings.Repeat("x", 101) + `"}`: InvalidClientMetadata,
+		`{"redirect_uris": ["https://a.example/"], "client_name": "Claude\u202e"}`:                     InvalidClientMetadata,
+		`{"redirect_uris": ["https://a.example/"], "client_name": "a\nb"}`:                             InvalidClientMetadata,
 	} {
 		_, err := ReadRegistration([]byte(body))
 		is(t, err, code)
@@ -182,6 +190,11 @@ func TestMetadataDocuments(t *testing.T) {
 		{address, document(address, ""), InvalidClientMetadata},
 		{address, document(address, named+`, "client_secret": "x"`), InvalidClientMetadata},
 		{address, document(address, named+`, "token_endpoint_auth_method": "private_key_jwt"`), InvalidClientMetadata},
+		{address, document(address, named+`, "client_name": "Claude"`), InvalidClientMetadata},
+		{address, document(address, named+`, "x": 1, "x": 2`), InvalidClientMetadata},
+		{address, document(address, named+`, "Client_Name": "Claude"`), InvalidClientMetadata},
+		{address, document(address, `, "CLIENT_NAME": "Claude"`), InvalidClientMetadata},
+		{address, document(address, named+`, "client_name#ja-Jpan-JP": "Claude"`), ""},
 		{address, document(address, named+`, "x": "`+strings.Repeat("x", MaxDocument)+`"`), InvalidClientMetadata},
 		{"http://claude.ai/x", document("http://claude.ai/x", named), InvalidClientMetadata},
 	} {

@@ -20,9 +20,16 @@ var forbidden = []string{
 	"chrome-extension", "moz-extension", "safari-web-extension", "android-app", "search", "shell", "smb", "ldap", "ssh", "telnet",
 }
 
-// forbiddenPrefixes start the schemes of system programs that take commands, such as ms-msdt and search-ms, and of
-// Safari for web addresses, such as x-safari-https.
-var forbiddenPrefixes = []string{"ms-", "search-", "x-safari-", "x-web-"}
+// ofPages are the further schemes for which a web page can register itself in a browser: the safelisted schemes of the
+// HTML standard (registerProtocolHandler).
+var ofPages = []string{
+	"bitcoin", "ftps", "geo", "im", "irc", "ircs", "magnet", "matrix", "mms", "news", "nntp", "openpgp4fpr", "sftp", "sip", "smsto", "urn", "webcal", "wtai",
+	"xmpp",
+}
+
+// forbiddenPrefixes start the schemes of system programs that take commands, such as ms-msdt and search-ms, of Safari
+// for web addresses, such as x-safari-https, and those that a web page (web+) or a browser extension (ext+) can register.
+var forbiddenPrefixes = []string{"ms-", "search-", "x-safari-", "x-web-", "web+", "ext+"}
 
 // CheckRedirect checks a redirect address at registration:
 //
@@ -58,12 +65,12 @@ func CheckRedirect(address string) error {
 }
 
 // commandScheme reports whether a scheme that is not http or https is one that no program should get a code by: a
-// forbidden one, or one that wraps a web address.
+// forbidden one, one that belongs to web pages, or one that wraps a web address.
 func commandScheme(u *url.URL) bool {
 	wraps := func(part string) bool {
 		return strings.HasPrefix(strings.ToLower(strings.TrimLeft(part, "/")), "http") && strings.Contains(part, ":")
 	}
-	return slices.Contains(forbidden, u.Scheme) || wraps(u.Opaque) || wraps(u.Path) ||
+	return slices.Contains(forbidden, u.Scheme) || slices.Contains(ofPages, u.Scheme) || wraps(u.Opaque) || wraps(u.Path) ||
 		slices.ContainsFunc(forbiddenPrefixes, func(p string) bool { return strings.HasPrefix(u.Scheme, p) })
 }
 
