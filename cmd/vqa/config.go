@@ -129,6 +129,8 @@ type config struct {
 	ForgeUserURL        string `env:"VQA_FORGE_USER_URL" format:"https URL" help:"Returns the account of a bearer token, as a JSON object with a numeric id."`
 	GAAnnouncedAt       string `group:"Legacy keys" env:"VQA_GA_ANNOUNCED_AT" format:"date, for example 2026-11-21" help:"When general availability was announced. Keys with the prefix pk_ end 12 months later. When empty, they do not end."`
 
+	AgentOrigins []string `group:"Agents" env:"VQA_AGENT_ORIGINS" format:"origins, comma-separated, for example https://chat.example" help:"Other sites whose pages may call /mcp. When empty, only pages of this service and of programs on the user's own machine may. Programs that are not pages are not limited."`
+
 	TrustedProxies []string `group:"Connections and logs" env:"VQA_TRUSTED_PROXIES" format:"IP addresses or CIDR blocks, comma-separated" help:"Proxies whose X-Forwarded-For header is believed."`
 	MaxConnections int      `env:"VQA_MAX_CONNECTIONS_PER_ADDRESS" envDefault:"256" format:"connections" help:"Open connections from one client address (one IPv6 /64) to this node; 0 means no limit. VQA_TRUSTED_PROXIES are not limited."`
 	LogLevel       string   `env:"VQA_LOG_LEVEL" envDefault:"info" format:"debug, info, warn or error" help:"Least severe messages that are logged."`

@@ -97,8 +97,8 @@ func wrongValue(name string, value any, rule string) error {
 	return fmt.Errorf("configuration: %s is %q, but it %s", name, fmt.Sprint(value), rule)
 }
 
-// checkURLs refuses inference servers and object stores with an unsupported scheme. Its errors hide
-// the password of a URL.
+// checkURLs refuses inference servers and object stores with an unsupported scheme, and malformed origins. Its errors
+// hide the password of a URL.
 func (c config) checkURLs() error {
 	for _, server := range c.InferenceURL {
 		if shown, ok := hasScheme(server, "http", "https", "grpc", "grpcs"); !ok {
@@ -110,6 +110,13 @@ func (c config) checkURLs() error {
 	}
 	if shown, ok := hasScheme(c.NodeURL, "http", "https"); c.NodeURL != "" && !ok {
 		return wrongValue("VQA_NODE_URL", shown, "must be an http:// or https:// URL")
+	}
+	for _, origin := range c.AgentOrigins {
+		u, err := url.Parse(origin)
+		defaultPort := map[string]string{"http": "80", "https": "443"}
+		if err != nil || u.Host == "" || defaultPort[u.Scheme] == "" || u.Port() == defaultPort[u.Scheme] || origin != strings.ToLower(u.Scheme+"://"+u.Host) {
+			return wrongValue("VQA_AGENT_ORIGINS", origin, "must have origins as browsers send them, such as https://chat.example: in lower case, without path and default port")
+		}
 	}
 	return nil
 }

@@ -57,6 +57,7 @@ func TestWrongValuesNameVariableValueAndRule(t *testing.T) {
 		"VQA_INFERENCE_URL":          {"ftp://u:secret@x", `VQA_INFERENCE_URL is "ftp://u:xxxxx@x", but it must name servers with http://`},
 		"VQA_BLOB_URL":               {"gs://x", `VQA_BLOB_URL is "gs://x", but it must be a file:// or s3:// URL`},
 		"VQA_LOG_WRITER_TIMEOUT":     {"10ms", `VQA_LOG_WRITER_TIMEOUT is "10ms", but it must be 0, or at least 1s`},
+		"VQA_AGENT_ORIGINS":          {"https://chat.example,https://chat.example/", `VQA_AGENT_ORIGINS is "https://chat.example/", but it must have origins as browsers send them`},
 		"VQA_LOG_LEVEL":              {"loud", `VQA_LOG_LEVEL is "loud", but it must be debug, info, warn or error`},
 		"VQA_BATCH_DISCOUNT_PCT":     {"101", `VQA_BATCH_DISCOUNT_PCT is "101", but it must be 0 to 100`},
 		"VQA_TRUSTED_PROXIES":        {"10.0.0.0/99", `VQA_TRUSTED_PROXIES is "10.0.0.0/99", but it must be`},

@@ -14,7 +14,7 @@ func (s *server) agentTools(c config) func(*edge.Edge) http.Handler {
 	return func(e *edge.Edge) http.Handler {
 		return mcp.New(mcp.Options{
 			Edge: e, PublicURL: c.PublicURL, Version: e.Contract.Version(), PricePerSecondCents: c.PricePerSecondCents,
-			BatchDiscountPct: c.BatchDiscountPct, Log: s.log,
+			BatchDiscountPct: c.BatchDiscountPct, Origins: c.AgentOrigins, Log: s.log,
 		})
 	}
 }

@@ -20,10 +20,12 @@ import (
 func TestAgentsDiscoverTheAuthorizationServer(t *testing.T) {
 	t.Parallel()
 	w := openAuthorizing(t)
-	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
-		got := w.send(http.MethodGet, path, "")
+	for path, resource := range map[string]string{"": "/mcp", "/mcp": "/mcp", "/mcp/": "/mcp/"} {
+		got := w.send(http.MethodPost, resource, "{}")
+		require.Contains(t, got.Header.Get("WWW-Authenticate"), `"`+w.url+"/.well-known/oauth-protected-resource"+resource+`"`)
+		got = w.send(http.MethodGet, "/.well-known/oauth-protected-resource"+path, "")
 		require.Equal(t, http.StatusOK, got.StatusCode)
-		require.Equal(t, w.url+"/mcp", got.at("resource"))
+		require.Equal(t, w.url+resource, got.at("resource"), "a client compares it with the address that it was given")
 		require.Equal(t, w.url, got.at("authorization_servers.0"))
 		require.Equal(t, "*", got.Header.Get("Access-Control-Allow-Origin"))
 	}

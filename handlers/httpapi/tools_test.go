@@ -26,10 +26,15 @@ import (
 // withTools adds the agent tool endpoint and its authorization server.
 func withTools(o *httpapi.Options) {
 	withAuthorization(o, nil)
-	o.Tools = func(e *edge.Edge) http.Handler {
+	o.Tools = toolsFor(o)
+}
+
+// toolsFor returns a function that makes the endpoint. Pages of the origins may call it.
+func toolsFor(o *httpapi.Options, origins ...string) func(*edge.Edge) http.Handler {
+	return func(e *edge.Edge) http.Handler {
 		return mcp.New(mcp.Options{
 			Edge: e, PublicURL: o.PublicURL, Version: "test", PricePerSecondCents: o.Pricing.PricePerSecondCents,
-			BatchDiscountPct: o.Pricing.BatchDiscountPct, Log: o.Log,
+			BatchDiscountPct: o.Pricing.BatchDiscountPct, Origins: origins, Log: o.Log,
 		})
 	}
 }

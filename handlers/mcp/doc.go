@@ -13,8 +13,7 @@
 //	picture.go  the contact sheet as an image
 //	prompts.go  a prompt that clients offer to the person
 //	errors.go   error envelope -> tool error with the next step
-//	body.go     how many messages a body has
-//	plain.go    the plain errors of the SDK as JSON-RPC errors
+//	messages.go what the SDK cannot read or answers wrongly: Accept, ids, unknown methods, plain errors
 //
 // # A call is a request to the edge, in this process
 //

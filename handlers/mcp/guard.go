@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"vqa/domain/fault"
@@ -13,16 +14,18 @@ import (
 // guard refuses requests that a page of another origin or DNS rebinding caused. A request needs a
 // credential in any case; the protocol demands this check besides.
 type guard struct {
-	// origin and host are those of the public address.
-	origin, host string
+	// host is that of the public address.
+	host string
+	// origins are that of the public address, and those of Options.
+	origins []string
 }
 
-func newGuard(publicURL string) guard {
+func newGuard(publicURL string, origins []string) guard {
 	u, err := url.Parse(publicURL)
 	if err != nil {
 		return guard{}
 	}
-	return guard{origin: strings.ToLower(u.Scheme + "://" + u.Host), host: u.Host}
+	return guard{host: u.Host, origins: append([]string{strings.ToLower(u.Scheme + "://" + u.Host)}, origins...)}
 }
 
 // check refuses the Origin of another site, and a foreign Host on a loopback connection. A reverse proxy
@@ -38,10 +41,10 @@ func (g guard) check(r *http.Request) error {
 	return nil
 }
 
-// knows reports whether an origin is that of the service or of a program on the machine of the user, such
-// as the inspector of the protocol.
+// knows reports whether an origin is that of the service, one that the operator allows, or that of a program on the
+// machine of the user, such as the inspector of the protocol.
 func (g guard) knows(origin string) bool {
-	if strings.ToLower(origin) == g.origin {
+	if slices.Contains(g.origins, strings.ToLower(origin)) {
 		return true
 	}
 	u, err := url.Parse(origin)
@@ -60,7 +63,7 @@ func (g guard) allow(h http.Header, r *http.Request) {
 	if r.Method == http.MethodOptions {
 		h.Set("Allow", "POST, OPTIONS")
 		h.Set("Access-Control-Allow-Methods", "POST")
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Mcp-Protocol-Version, Mcp-Method, Mcp-Name")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID")
 		h.Set("Access-Control-Max-Age", "600")
 	}
 }

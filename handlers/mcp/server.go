@@ -36,7 +36,7 @@ type Edge interface {
 	CountMessage(ctx context.Context) error
 }
 
-// Options configure the endpoint. All fields are required.
+// Options configure the endpoint. A field is required unless its comment says otherwise.
 type Options struct {
 	Edge Edge
 	// PublicURL is the address of the service for clients, without a trailing slash.
@@ -47,7 +47,9 @@ type Options struct {
 	PricePerSecondCents decimal.Decimal
 	// BatchDiscountPct is the discount of the later prompts of a batch.
 	BatchDiscountPct int
-	Log              *slog.Logger
+	// Origins are the origins of other sites whose pages may call the endpoint, in lower case. It may be empty.
+	Origins []string
+	Log     *slog.Logger
 }
 
 // endpoint serves /mcp. It implements http.Handler.
@@ -55,12 +57,13 @@ type endpoint struct {
 	Options
 	guard guard
 	tools map[string]*tool
-	sdk   http.Handler
+	// sdk answers with an event stream, and plain with JSON. They are the same server.
+	sdk, plain http.Handler
 }
 
 // New returns the handler of /mcp.
 func New(o Options) http.Handler {
-	s := &endpoint{Options: o, guard: newGuard(o.PublicURL), tools: map[string]*tool{}}
+	s := &endpoint{Options: o, guard: newGuard(o.PublicURL, o.Origins), tools: map[string]*tool{}}
 	server := sdk.NewServer(&sdk.Implementation{Name: "vqa", Title: "Questions about video", Version: o.Version, WebsiteURL: o.PublicURL}, &sdk.ServerOptions{
 		Instructions: s.instructions(),
 		// Neither list changes while the server runs, so no client needs to subscribe.
@@ -75,11 +78,17 @@ func New(o Options) http.Handler {
 	}
 	server.AddPrompt(askPrompt, getAskPrompt)
 	server.AddReceivingMiddleware(s.receive)
-	s.sdk = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
-		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
-		// guard checks the host and knows the public address.
-		DisableLocalhostProtection: true,
-	})
+	if err := addUnknown(server); err != nil {
+		panic(err) // its name is that of a method of the protocol
+	}
+	transport := func(asJSON bool) http.Handler {
+		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+			Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody, JSONResponse: asJSON,
+			// guard checks the host and knows the public address.
+			DisableLocalhostProtection: true,
+		})
+	}
+	s.sdk, s.plain = transport(false), transport(true)
 	return s
 }
 
@@ -114,8 +123,8 @@ func (s *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	x := edge.ExchangeOf(ctx)
 	in := &incoming{Request: signed.WithContext(ctx), requestID: x.RequestID, livemode: x.Caller.Livemode, ofAgent: x.Caller.GrantID != ""}
-	messages, calls, err := survey(in.Request)
-	if err == nil && calls == 0 && messages <= maxMessages {
+	got, err := readMessages(in.Request)
+	if err == nil && got.calls == 0 && got.messages <= maxMessages {
 		// No call of the body is counted.
 		err = s.Edge.CountMessage(ctx)
 	}
@@ -123,15 +132,29 @@ func (s *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		edge.WriteError(w, r, err)
 		return
 	}
-	out := &plainErrors{ResponseWriter: w}
+	out := &responding{ResponseWriter: w, received: got}
 	defer out.finish()
-	if messages > maxMessages {
+	switch {
+	case got.malformed:
+		http.Error(out, "The body is not valid JSON.", http.StatusBadRequest)
+		return
+	case got.messages > maxMessages:
 		http.Error(out, fmt.Sprintf("A body may have at most %d messages. Send the others in another request.", maxMessages), http.StatusBadRequest)
+		return
+	case got.ignored:
+		w.WriteHeader(http.StatusAccepted)
 		return
 	}
 	// The SDK may start a call after the handler has returned, so calls get the request by the context.
-	w.Header().Set("X-Accel-Buffering", "no") // turns off buffering in nginx
-	s.sdk.ServeHTTP(out, in.WithContext(context.WithValue(ctx, incomingKey{}, in)))
+	message := in.WithContext(context.WithValue(ctx, incomingKey{}, in))
+	message.Header = message.Header.Clone()
+	handler := s.plain
+	if acceptsStreams(message.Header) {
+		handler = s.sdk
+		w.Header().Set("X-Accel-Buffering", "no") // turns off buffering in nginx
+	}
+	message.Header.Set("Accept", "application/json, text/event-stream") // the SDK refuses clients that accept only one of them
+	handler.ServeHTTP(out, message)
 }
 
 // receive counts a message, and turns a panic into an error: the SDK runs calls in goroutines of its own,

@@ -216,8 +216,9 @@ func TestEachErrorSaysWhatToDo(t *testing.T) {
 
 func TestOriginsAndHosts(t *testing.T) {
 	t.Parallel()
-	g := newGuard("https://Video.example")
+	g := newGuard("https://Video.example", []string{"https://chat.example"})
 	for origin, known := range map[string]bool{
+		"https://chat.example": true, "https://Chat.example": true, "https://chat.example:8443": false, "https://x.chat.example": false,
 		"https://video.example": true, "http://video.example": false, "https://video.example:8443": false, "https://video.example.evil": false,
 		"http://localhost:6274": true, "http://127.0.0.1": true, "http://[::1]:80": true, "http://localhost.evil": false, "null": false,
 		"file://localhost": false, "https://evil.example": false, "http://127.0.0.1.evil.example": false,

@@ -23,6 +23,7 @@ var authorizationOperations = map[string]*operation{
 	oauth.ServerMetadataPath:               {id: "authorizationServerMetadata", path: oauth.ServerMetadataPath},
 	oauth.ResourceMetadataPath:             {id: "protectedResourceMetadata", path: oauth.ResourceMetadataPath},
 	oauth.ResourceMetadataPath + ToolsPath: {id: "protectedResourceMetadata", path: oauth.ResourceMetadataPath},
+	oauth.ResourceMetadataPath + slashed:   {id: "protectedResourceMetadata", path: oauth.ResourceMetadataPath},
 	AgentsPath:                             {id: "agents", path: AgentsPath},
 }
 
@@ -102,6 +103,6 @@ func agentCaller(g grant.State, owner account.State, requestID string) command.C
 func (x *Exchange) advertise(h http.Header) {
 	given := h.Get("WWW-Authenticate")
 	if given != "" && x.operation == toolsOperation && x.edge.Authorization != nil {
-		h.Set("WWW-Authenticate", oauth.Challenge(given, x.edge.PublicURL, ToolsPath))
+		h.Set("WWW-Authenticate", oauth.Challenge(given, x.edge.PublicURL, x.Request.URL.Path))
 	}
 }

@@ -94,7 +94,7 @@ func (e *Edge) serve(x *Exchange, r *http.Request) error {
 		e.ObjectHandler.ServeHTTP(x.response, r)
 		return nil
 	}
-	if e.tools != nil && r.URL.Path == ToolsPath {
+	if e.tools != nil && (r.URL.Path == ToolsPath || r.URL.Path == slashed) {
 		e.serveTools(x, r)
 		return nil
 	}

@@ -13,6 +13,10 @@ import (
 // ToolsPath is the path of the agent tool endpoint (docs/contract.md#agent-tools).
 const ToolsPath = "/mcp"
 
+// slashed is ToolsPath as some people type it. A client compares the address that it was given with that in the metadata
+// (RFC 9728, section 3.3), so each form has metadata of its own.
+const slashed = ToolsPath + "/"
+
 // RPCRefused is the JSON-RPC error code of a message that was refused with a code of the registry. It is
 // in the range that JSON-RPC leaves to servers, and the Model Context Protocol does not use it.
 const RPCRefused = -32010
@@ -32,7 +36,7 @@ type passKey struct{}
 // serveTools passes a request to the agent tool endpoint. The endpoint calls SignIn, and then this edge
 // for each operation that a tool carries out.
 func (e *Edge) serveTools(x *Exchange, r *http.Request) {
-	x.operation = toolsOperation
+	x.operation, x.Request = toolsOperation, r
 	// The messages of the body are counted, not the request: one body may have many messages.
 	_ = e.admit(x, r, exempt, nil)
 	e.tools.ServeHTTP(x.response, r)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -104,7 +105,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		methods[http.MethodGet] = func(w http.ResponseWriter, _ *http.Request) { document(w, oauth.ServerMetadata(s.PublicURL)) }
 	default:
 		methods[http.MethodGet] = func(w http.ResponseWriter, _ *http.Request) {
-			document(w, oauth.ResourceMetadata(s.PublicURL, edge.ToolsPath))
+			document(w, oauth.ResourceMetadata(s.PublicURL, cmp.Or(strings.TrimPrefix(path, oauth.ResourceMetadataPath), edge.ToolsPath)))
 		}
 	}
 	s.route(w, r, methods, page)
