@@ -151,7 +151,7 @@ func (c config) openObjects(ctx context.Context, key []byte, log *slog.Logger) (
 func (c config) objectsDir() string { return filepath.Join(c.DataDir, "objects") }
 
 // join makes this process a node, with a new name.
-func (s *server) join(ctx context.Context) (name string, err error) {
+func (s *server) join(ctx context.Context, key []byte) (name string, err error) {
 	host, err := hostname()
 	if err != nil {
 		return "", err
@@ -160,7 +160,7 @@ func (s *server) join(ctx context.Context) (name string, err error) {
 	if s.presence, err = node.Join(ctx, s.pool, name, host, migrations.Generation(), s.log); err != nil {
 		return "", err
 	}
-	if err := s.presence.Announce(ctx, s.nodeURL()); err != nil {
+	if err := s.presence.Announce(ctx, s.nodeURL(), derivedKey(key, "addresses of nodes")); err != nil {
 		return "", err
 	}
 	s.log.Info("this process is a node", "node", name) // other nodes log this name as the worker of its work

@@ -153,7 +153,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 		return s, err
 	}
 	s.capacity.Queue = s.resources
-	if err := s.openJobs(ctx); err != nil {
+	if err := s.openJobs(ctx, key); err != nil {
 		return s, err
 	}
 	s.deliveries = deliveries.New(s.pool)
@@ -174,8 +174,8 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 }
 
 // openJobs opens the jobs and the feed that starts them.
-func (s *server) openJobs(ctx context.Context) (err error) {
-	name, err := s.join(ctx)
+func (s *server) openJobs(ctx context.Context, key []byte) (err error) {
+	name, err := s.join(ctx, key)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (s *server) openStreams(c config, key []byte) error {
 		return err
 	}
 	s.address = edge.AddressHash(derivedKey(key, "client addresses"), proxies)
-	s.passing = edge.NewPassing(signal.PassedOn, derivedKey(key, "requests between nodes"), s.address, s.clock.Now)
+	s.passing = edge.NewPassing(signal.PassedOn, derivedKey(key, "requests between nodes"), s.nodeURL(), s.address, s.clock.Now)
 	legacy, err := c.legacyKeys()
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (s *server) openStreams(c config, key []byte) error {
 		FFmpeg: s.ffmpeg, Engine: s.lanes.Streams(), Recordings: s.recordings(), External: options.ICEServers, Calibrations: s.calibrations,
 		Windows: c.streamWindows(), Grace: c.StreamGrace, MaxSession: time.Duration(c.StreamMaxSession) * time.Second,
 		CheckKey:     func(k account.Key) error { return cmp.Or(legacy.Check(k, s.clock.Now()), k.Check(s.clock.Now())) },
-		Mark:         s.passing.Mark,
+		Sign:         s.passing.Sign,
 		Client:       nodeClient(),
 		PreflightKey: derivedKey(key, "ids of preflights"),
 		Timed:        s.meter.streams.timed, Counted: s.meter.streams.received,

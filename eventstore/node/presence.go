@@ -2,10 +2,13 @@ package node
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,8 +26,9 @@ type Presence struct {
 	host string
 	// generation is that of the program (migrations.Generation).
 	generation int64
-	// address is where other nodes reach this one, or empty.
-	address string
+	// address is where other nodes reach this one, or empty, and addressMAC its MAC with addressKey.
+	address                string
+	addressKey, addressMAC []byte
 	// holder tells this process from another one with the same name.
 	holder string
 	log    *slog.Logger
@@ -47,17 +51,34 @@ func Join(ctx context.Context, pool *pgxpool.Pool, node, host string, generation
 	return p, nil
 }
 
-// Announce records the base URL at which other nodes reach this one. Call it before Run.
-func (p *Presence) Announce(ctx context.Context, baseURL string) error {
-	p.address = baseURL
-	_, err := p.pool.Exec(ctx, "update nodes set address = $3 where name = $1 and holder = $2", p.node, p.holder, baseURL)
+// Announce records the base URL at which other nodes reach this one, with a MAC. All nodes have the same key, which is not
+// in the database: otherwise a writer of the table could redirect the requests that nodes pass on. Call it before Run.
+func (p *Presence) Announce(ctx context.Context, baseURL string, key []byte) error {
+	p.address, p.addressKey = baseURL, key
+	p.addressMAC = p.macOf(p.node, baseURL)
+	_, err := p.pool.Exec(ctx, "update nodes set address = $3, address_mac = $4 where name = $1 and holder = $2", p.node, p.holder, p.address, p.addressMAC)
 	return err
 }
 
-// Address returns the base URL that the node of an incarnation has announced, or "".
+// Address returns the base URL that the node of an incarnation has announced, or "". Error: another address than the
+// node announced is recorded.
 func (p *Presence) Address(ctx context.Context, incarnation string) (address string, err error) {
-	err = p.pool.QueryRow(ctx, "select coalesce(max(address), '') from nodes where incarnation = $1", incarnation).Scan(&address)
+	var mac []byte
+	err = p.pool.QueryRow(ctx, "select address, address_mac from nodes where incarnation = $1", incarnation).Scan(&address, &mac)
+	switch name, _, _ := strings.Cut(incarnation, "@"); {
+	case errors.Is(err, pgx.ErrNoRows):
+		return "", nil
+	case err == nil && address != "" && !hmac.Equal(mac, p.macOf(name, address)):
+		return "", fmt.Errorf("the address %q of node %s in the database has no valid MAC: somebody changed it", address, name)
+	}
 	return address, err
+}
+
+// macOf returns the MAC of the address of a node. The name of a node has no line break.
+func (p *Presence) macOf(node, address string) []byte {
+	m := hmac.New(sha256.New, p.addressKey)
+	m.Write([]byte(node + "\n" + address))
+	return m.Sum(nil)
 }
 
 // Run renews the lease until ctx ends, and then ends it at once, so that other nodes need not wait.
@@ -108,11 +129,12 @@ const (
 	// lease again, because the answer to an earlier request may have been lost.
 	takeLeaseSQL = `
 with forgotten as (delete from nodes where lease_until < clock_timestamp() - $4::interval and name <> $1)
-insert into nodes (name, holder, epoch, started_at, renewed_at, lease_until, generation, host, address)
-values ($1, $2, 1, clock_timestamp(), clock_timestamp(), clock_timestamp() + $3::interval, $5, $6, $7)
+insert into nodes (name, holder, epoch, started_at, renewed_at, lease_until, generation, host, address, address_mac)
+values ($1, $2, 1, clock_timestamp(), clock_timestamp(), clock_timestamp() + $3::interval, $5, $6, $7, coalesce($8, ''::bytea))
 on conflict (name) do update set holder = excluded.holder, epoch = nodes.epoch + 1, started_at = excluded.started_at,
        renewed_at = excluded.renewed_at, lease_until = excluded.lease_until,
-       generation = excluded.generation, host = excluded.host, address = excluded.address
+       generation = excluded.generation, host = excluded.host,
+       address = excluded.address, address_mac = excluded.address_mac
  where nodes.holder = excluded.holder or not exists (select from living_nodes l where l.name = nodes.name)
 returning epoch`
 	renewLeaseSQL = `
@@ -133,7 +155,7 @@ func (p *Presence) take(ctx context.Context, limit time.Duration) error {
 	}
 	sent := elapsed()
 	var epoch int64
-	err := p.conn.QueryRow(ctx, takeLeaseSQL, p.node, p.holder, leaseLength, forgetAfter, p.generation, p.host, p.address).Scan(&epoch)
+	err := p.conn.QueryRow(ctx, takeLeaseSQL, p.node, p.holder, leaseLength, forgetAfter, p.generation, p.host, p.address, p.addressMAC).Scan(&epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("another living node has the name %s", p.node)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/grant"
+	"vqa/domain/stream"
 	"vqa/eventstore"
 	"vqa/eventstore/fold"
 )
@@ -28,6 +29,11 @@ func (s *Service) SessionState(ctx context.Context, id string) (account.Session,
 // DeviceCodeState is AccountState for a device code, by its hash.
 func (s *Service) DeviceCodeState(ctx context.Context, hash string) (account.DeviceCode, int64, error) {
 	return streamState(ctx, s.Store, fold.DeviceCode, hash)
+}
+
+// StreamState is AccountState for a live stream.
+func (s *Service) StreamState(ctx context.Context, id string) (stream.State, int64, error) {
+	return streamState(ctx, s.Store, fold.Stream, id)
 }
 
 // GrantState is AccountState for the permission of an agent.

@@ -7,68 +7,66 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/fault"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/edge"
 )
 
-// passedOn is the header of the marks of these tests.
+// passedOn is the header of requests between nodes.
 const passedOn = "Vqa-Passed-On"
 
-// TestRequestsThatNodesPassOn: a request with the mark of another node counts for the rate limits there only. A client
-// cannot make a mark, and gains nothing with one of another request.
+// TestRequestsThatNodesPassOn: a request with the statement of another node needs no credential, acts for the caller whom
+// that node names, and counts for the rate limits there only. A client cannot make a statement, and gains nothing with
+// one of another request, node or time.
 func TestRequestsThatNodesPassOn(t *testing.T) {
 	t.Parallel()
-	var passing *edge.Passing
-	now := time.Now()
-	node := func(key string) *edge.Passing {
-		return edge.NewPassing(passedOn, []byte(key), func(*http.Request) string { return "client" }, func() time.Time { return now })
+	now, key, self := time.Now(), []byte("of all nodes"), ""
+	node := func(key []byte) *edge.Passing {
+		return edge.NewPassing(passedOn, key, self, func(*http.Request) string { return "client" }, func() time.Time { return now })
 	}
-	passing = node("of all nodes")
-	seen := make(chan string, 1)
+	seen := make(chan *http.Request, 1)
 	w := open(t, withSlots(1), func(o *httpapi.Options) {
-		o.Passing = passing
-		o.Live.(*liveNode).reached = func(r *http.Request) { seen <- r.Header.Get(passedOn) }
+		self = o.PublicURL
+		o.Passing = node(key)
+		o.Live.(*liveNode).reached = func(r *http.Request) { seen <- r }
 	})
 	c := w.customer(100)
 	path := "/v1/streams/" + c.do(http.MethodPost, "/v1/streams", watch).at("id").(string) + "/events"
-	credential := http.Header{"Authorization": {"Bearer " + c.key.Secret}}
-	mark := func(p *edge.Passing, change func(h http.Header), method, path string) string {
-		h := credential.Clone()
-		if change != nil {
-			change(h)
-		}
-		p.Mark(h, nil, method, path)
-		return h.Get(passedOn)
+	got := c.do(http.MethodGet, path, "")
+	require.Equal(t, "599", got.Header.Get("X-RateLimit-Remaining"))
+	door := <-seen // the request of the client, on the node that passes it on
+	sign := func(p *edge.Passing, method, url string) string {
+		out := http.Header{}
+		require.NoError(t, p.Sign(out, door, method, url))
+		return out.Get(passedOn)
 	}
-	other := func(h http.Header) { h.Set("Authorization", "Bearer other") }
-	valid := mark(passing, nil, http.MethodGet, path)
-	old := now
-	now = now.Add(-31 * time.Second)
-	stale := mark(passing, nil, http.MethodGet, path)
-	now = old
-	remaining := func(marks ...string) string {
-		var headers []string
-		for _, m := range marks {
-			headers = append(headers, passedOn, m)
-		}
-		got := c.do(http.MethodGet, path, "", headers...)
-		require.Equal(t, http.StatusOK, got.StatusCode, string(got.raw))
-		return got.Header.Get("X-RateLimit-Remaining")
-	}
-	require.Equal(t, "599", remaining())
-	require.Empty(t, <-seen)
+	valid := sign(node(key), http.MethodGet, self+path)
+	require.NotContains(t, valid, c.key.Secret)
 	for range 3 {
-		remaining(valid)
-		require.Equal(t, valid, <-seen)
+		require.Equal(t, http.StatusOK, w.do(http.MethodGet, path, "", passedOn, valid).StatusCode)
+		owner := <-seen
+		require.Equal(t, valid, owner.Header.Get(passedOn))
+		caller, want := edge.ExchangeOf(owner.Context()).Caller, edge.ExchangeOf(door.Context()).Caller
+		require.NotEqual(t, want.RequestID, caller.RequestID)
+		want.RequestID = caller.RequestID
+		require.Equal(t, want, caller)
 	}
-	require.Equal(t, "598", remaining(), "the marked requests did not count")
-	require.Empty(t, <-seen)
-	left := []string{"597", "596", "595", "594", "593", "592", "591", "590"}
-	for i, forged := range []string{
-		"1", "", ":::", stale, valid + "0", mark(node("of the attacker"), nil, http.MethodGet, path),
-		mark(passing, other, http.MethodGet, path), mark(passing, nil, http.MethodGet, path+"/x"),
-	} {
-		require.Equal(t, left[i], remaining(forged), "%d: %s", i, forged)
-		require.Empty(t, <-seen, "%d: a mark that is not valid is removed", i)
+	require.Equal(t, "598", c.do(http.MethodGet, path, "").Header.Get("X-RateLimit-Remaining"), "the passed requests did not count")
+	require.Empty(t, (<-seen).Header.Get(passedOn))
+
+	forged := map[string]string{
+		"text": "1", "empty": "", "a dot": ".", "another MAC": valid + "0", "no MAC": valid[:len(valid)-43],
+		"another key": sign(node([]byte("of the attacker")), http.MethodGet, self+path), "another method": sign(node(key), http.MethodPost, self+path),
+		"another path": sign(node(key), http.MethodGet, self+path+"/x"), "another node": sign(node(key), http.MethodGet, "http://192.0.2.1"+path),
+	}
+	now = now.Add(-31 * time.Second)
+	forged["31 s old"] = sign(node(key), http.MethodGet, self+path)
+	now = now.Add(31 * time.Second)
+	for name, statement := range forged {
+		t.Run(name, func(t *testing.T) { //nolint:paralleltest // the requests share a channel
+			w.refused(w.do(http.MethodGet, path, "", passedOn, statement), http.StatusUnauthorized, fault.InvalidAPIKey, "")
+			require.Equal(t, http.StatusOK, c.do(http.MethodGet, path, "", passedOn, statement).StatusCode)
+			require.Empty(t, (<-seen).Header.Get(passedOn), "a statement that is not valid is removed")
+		})
 	}
 }

@@ -223,6 +223,9 @@ func (s *server) live(ctx context.Context, streamID string, answer func(http.Res
 // A token that expires meanwhile ends nothing: it need only be valid when the client connects.
 func (s *server) whileValid(x *edge.Exchange) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(x.Request.Context())
+	if x.Recheck == nil { // another node passed the request on, and checks
+		return ctx, func() { cancel(nil) }
+	}
 	var checking sync.WaitGroup
 	checking.Go(func() {
 		check := time.NewTicker(s.Streams.Check)

@@ -19,7 +19,7 @@
 //
 // A socket goes back to waiting when the session or the other node goes away without an end of the stream.
 // A socket that another node has passed on is not passed on again, so two nodes that disagree make no
-// circle.
+// circle. No credential is passed on: Options.Sign says who the client is.
 //
 // Closing a socket does not end the stream. The session decides how long it waits for another one.
 //

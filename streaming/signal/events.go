@@ -174,23 +174,33 @@ func (s *Server) Forward(w http.ResponseWriter, r *http.Request, node string) er
 	return s.forward(w, r, node)
 }
 
+// passedHeaders are the headers of a client's request that its stream's node needs. The others stay here: they may have a
+// credential, as the query may.
+var passedHeaders = []string{"Accept", "Content-Type", "If-Match", "Last-Event-Id"}
+
 // forward passes a request on to the node that owns the stream. Error: capacity_exhausted when that node
 // has passed it on itself.
 func (s *Server) forward(w http.ResponseWriter, r *http.Request, node string) error {
 	if r.Header.Get(PassedOn) != "" {
 		return fault.New(fault.CapacityExhausted, "The stream is moving to another node. Try again.").WithRetryAfter(1)
 	}
-	target, err := url.Parse(node)
+	target, err := url.Parse(node + r.URL.EscapedPath())
 	if err != nil {
 		return fmt.Errorf("signal: the URL of a node: %w", err)
+	}
+	header := http.Header{}
+	for _, name := range passedHeaders {
+		if values := r.Header.Values(name); len(values) > 0 {
+			header[name] = values
+		}
+	}
+	if err := s.Sign(header, r, r.Method, target.String()); err != nil {
+		return err
 	}
 	var failed error
 	proxy := httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
-			p.SetURL(target)
-			p.Out.Header["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
-			p.SetXForwarded()
-			s.Mark(p.Out.Header, r, r.Method, p.Out.URL.EscapedPath())
+			p.Out.URL, p.Out.Host, p.Out.Header = target, "", header
 		},
 		ModifyResponse: func(response *http.Response) error {
 			for name := range w.Header() { // such as the request id, which this node has set

@@ -3,10 +3,7 @@ package signal
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,29 +29,16 @@ func (c *socket) passOn(ctx context.Context, node string) *verdict {
 	return c.copy(ctx, remote)
 }
 
-// dial connects to another node with the credential of the client.
+// dial connects to another node. The client's headers and query stay here: they have the credential.
 func (c *socket) dial(ctx context.Context, node string) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.server.Call)
 	defer cancel()
-	header := http.Header{}
-	for _, name := range []string{"Authorization", "Origin", "User-Agent"} {
-		if values := c.request.Header.Values(name); len(values) > 0 {
-			header[name] = values
-		}
+	header, target := http.Header{}, node+c.request.URL.EscapedPath()
+	if err := c.server.Sign(header, c.request, http.MethodGet, target); err != nil {
+		return nil, err
 	}
-	way := c.request.Header.Values("X-Forwarded-For")
-	if address, _, err := net.SplitHostPort(c.request.RemoteAddr); err == nil {
-		way = append(slices.Clone(way), address)
-	}
-	header.Set("X-Forwarded-For", strings.Join(way, ", "))
-	// As a parameter, the token would be in the URL that errors and logs show.
-	if token := c.request.URL.Query().Get("token"); token != "" {
-		header.Set("Authorization", "Bearer "+token)
-	}
-	path := c.request.URL.EscapedPath()
-	c.server.Mark(header, c.request, http.MethodGet, path)
 	// The library closes the body of a response without an upgrade.
-	conn, _, err := websocket.Dial(ctx, node+path, &websocket.DialOptions{HTTPClient: c.server.Client, HTTPHeader: header}) //nolint:bodyclose // see above
+	conn, _, err := websocket.Dial(ctx, target, &websocket.DialOptions{HTTPClient: c.server.Client, HTTPHeader: header}) //nolint:bodyclose // see above
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package signal_test
 
 import (
 	"net/http"
+	"net/http/httputil"
 	"testing"
 	"time"
 
@@ -24,11 +25,7 @@ func TestPassedOn(t *testing.T) {
 	require.Equal(t, message.Queued{Position: 1}, c.next())
 	door.streams.put(streamID, signal.Place{Node: owner.http.URL}) // the owner appears later
 	require.Equal(t, ready(), c.next())
-	owner.mu.Lock()
-	require.Empty(t, owner.last.URL.RawQuery, "a token in a URL would be logged")
-	require.Equal(t, "Bearer svcct_x", owner.last.Header.Get("Authorization"))
-	require.Equal(t, "127.0.0.1", owner.last.Header.Get("X-Forwarded-For"))
-	owner.mu.Unlock()
+	owner.keptNo(t, "svcct_x")
 	c.send(`{"type":"offer","sdp":"o"}`)
 	require.Equal(t, message.Answer{SDP: "answer to o"}, c.next())
 	s.send(message.Warning{RemainingS: 60})
@@ -39,6 +36,33 @@ func TestPassedOn(t *testing.T) {
 	require.Equal(t, message.ServerEnd{Reason: stream.Completed}, c.next())
 	c.closed(websocket.StatusNormalClosure, "completed")
 	wait(t, "the owner is left", func() bool { return read(s, func() int { return s.sockets }) == 0 })
+}
+
+// keptNo requires that the latest request to a node has no credential.
+func (n *node) keptNo(t *testing.T, credential string) {
+	t.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	sent, err := httputil.DumpRequest(n.last, false)
+	require.NoError(t, err)
+	require.NotContains(t, string(sent), credential)
+	require.NotEmpty(t, n.last.Header.Get(signal.PassedOn))
+}
+
+// TestNoCredentialIsPassedOn sends credentials in each place where a request can have one.
+func TestNoCredentialIsPassedOn(t *testing.T) {
+	t.Parallel()
+	owner, door := newNode(t, nil), newNode(t, nil)
+	owner.open()
+	door.streams.put(streamID, signal.Place{Node: owner.http.URL})
+	for operation, method := range map[string]string{"whip": http.MethodPost, "events?token=svcct_x": http.MethodGet} {
+		header := http.Header{
+			"Authorization": {"Bearer svcct_x"}, "Cookie": {"vqa_session=svcct_x"}, "Proxy-Authorization": {"svcct_x"}, "X-Api-Key": {"svcct_x"},
+			"Content-Type": {"application/sdp"}, "Last-Event-Id": {"x"},
+		}
+		door.request(method, operation, "", header)
+		owner.keptNo(t, "svcct_x")
+	}
 }
 
 // TestTheOwnerGoesAway closes the owner of a stream. Another node gets it.

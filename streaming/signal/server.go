@@ -75,12 +75,12 @@ type Subscription interface {
 // Options of a Server. Streams is required; the others have defaults.
 type Options struct {
 	Streams Streams
-	// Client connects to other nodes, with the path of the client's request and its credential. It needs timeouts of its own for the connection and for the header of a response, but none
+	// Client connects to other nodes, with the path of the client's request. It needs timeouts of its own for the connection and for the header of a response, but none
 	// for the whole request. The default is http.DefaultClient.
 	Client *http.Client
-	// Mark marks a request that is passed on, with the request of the client, so that the other node trusts its
-	// header PassedOn. The headers have the credential. It may be nil in tests of one node.
-	Mark func(out http.Header, in *http.Request, method, path string)
+	// Sign adds the header PassedOn to a request that is passed on to a URL. It says who sent the request of the
+	// client, because the credential is not passed on. It may be nil in tests of one node.
+	Sign func(out http.Header, in *http.Request, method, url string) error
 	// Join is the time from the connection to the message join: 10 s.
 	Join time.Duration
 	// Ping is the time between two pings: 20 s.
@@ -138,8 +138,8 @@ func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Mark == nil {
-		o.Mark = func(out http.Header, _ *http.Request, _, _ string) { out.Set(PassedOn, "1") }
+	if o.Sign == nil {
+		o.Sign = func(out http.Header, _ *http.Request, _, _ string) error { out.Set(PassedOn, "1"); return nil }
 	}
 	s := &Server{Options: o, whip: map[string]*whipSession{}}
 	s.sockets, s.readers = register{open: map[string][]*member{}}, register{open: map[string][]*member{}}

@@ -23,6 +23,11 @@ const maxCredential = 8 << 10
 // Errors: invalid_api_key, key_revoked, key_expired, token_expired, account_restricted,
 // insufficient_scope, upstream_error.
 func (e *Edge) authenticate(x *Exchange, r *http.Request) error {
+	if s, passed := passedOn(r); passed {
+		x.Caller = s.Caller
+		x.Caller.RequestID = x.RequestID
+		return authorize(x.Caller, x.operation)
+	}
 	credential, given, err := x.operation.bearer(r)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@
 //	admission.go    whether the node has a place for one more live create
 //	auth.go         who calls, and whether they may (session.go for people)
 //	proven.go       whether the rows of the credential agree with their events
-//	passing.go      whether another node passed the request on, and for which client
+//	passing.go      whether another node passed the request on, and for which caller
 //	limits.go       how many requests they made in the last minute, over all nodes
 //	parameters.go   the query and the headers against the contract
 //	idempotency.go  whether the request was carried out before, or runs just now; sealed.go

@@ -178,7 +178,7 @@ func (e *Edge) run(x *Exchange, r *http.Request) error {
 	e.deprecations.addForOperation(x.response.Header(), x.operation)
 	defer x.leave()
 	rate := x.operation.rate
-	if _, passed := passedClient(r); passed {
+	if _, passed := passedOn(r); passed {
 		rate = exempt // the node that passed it on has counted it
 	}
 	early := e.countEarly(r, x.operation, rate)

@@ -22,7 +22,8 @@ type Exchange struct {
 	// Caller is the zero value for a request without a credential.
 	Caller command.Caller
 	// Recheck checks again that the credential is valid. It is nil for a request without a
-	// credential. Its errors are those of authenticate.
+	// credential, and for one that another node passed on: that node checks. Its errors are
+	// those of authenticate.
 	Recheck func(context.Context) error
 	// NothingStored is true if the request changed nothing, for instance with
 	// validate_only. Its response is not stored for its Idempotency-Key.

@@ -4,99 +4,115 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"vqa/handlers/command"
 )
 
-// passingLife is how long a mark is valid, with the difference between the clocks of two nodes.
+// passingLife is how long a statement is valid, with the difference between the clocks of two nodes.
 const passingLife = 30 * time.Second
 
-// Passing marks the requests that one node passes on to another one, so that the receiver trusts what the
-// mark says: the client of the request is the one of the first node, which has counted the request. Without
-// a valid mark, a request has no mark: a client cannot make one.
+// Passing signs the requests that one node passes on to another one. The receiver trusts the signed statement: it says
+// who the caller is, whom the first node has authenticated and counted. The credential itself stays on the first
+// node, so nobody who reads or redirects what nodes send to each other gets one.
 //
-// A mark is "unix time:client:MAC". The MAC covers both, the method, the path and the credential, so that a
-// mark is of no use for another request.
+// A statement is its JSON and a MAC, in base64url with a dot between them. The MAC also covers the method and the URL,
+// so a statement is of no use for another request or at another node.
 type Passing struct {
 	header  string
 	key     []byte
+	self    string
 	address func(*http.Request) string
 	now     func() time.Time
 }
 
-// NewPassing returns the marks of nodes that share a key. header has the mark. address identifies the client
-// of a request; see AddressHash.
-func NewPassing(header string, key []byte, address func(*http.Request) string, now func() time.Time) *Passing {
-	return &Passing{header: header, key: key, address: address, now: now}
+// statement is what one node says to another about a request.
+type statement struct {
+	// At is the Unix time in seconds.
+	At int64
+	// Client identifies the client's address; see AddressHash.
+	Client string
+	Caller command.Caller
 }
 
-// Mark adds the mark to the headers of a request that is passed on. They have its credential. in is the
-// request of the client.
-func (p *Passing) Mark(out http.Header, in *http.Request, method, path string) {
-	at, client := strconv.FormatInt(p.now().Unix(), 10), p.address(in)
-	out.Set(p.header, at+":"+client+":"+p.mac(at, client, method, path, out.Get("Authorization")))
+// NewPassing returns the statements of nodes that share a key. The header has the statement. self is the base URL at
+// which other nodes reach this one. address identifies the client of a request; see AddressHash.
+func NewPassing(header string, key []byte, self string, address func(*http.Request) string, now func() time.Time) *Passing {
+	return &Passing{header: header, key: key, self: self, address: address, now: now}
 }
 
-func (p *Passing) mac(parts ...string) string {
+// Sign adds the statement to the headers of a request that is passed on to a URL. in is the request of the client.
+func (p *Passing) Sign(out http.Header, in *http.Request, method, url string) error {
+	s := statement{At: p.now().Unix(), Client: p.address(in), Caller: ExchangeOf(in.Context()).Caller}
+	s.Caller.Idempotency = nil
+	text, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("sign a request to another node: %w", err)
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	out.Set(p.header, encode(text)+"."+encode(p.mac(string(text), method, url)))
+	return nil
+}
+
+func (p *Passing) mac(parts ...string) []byte {
 	m := hmac.New(sha256.New, p.key)
 	for _, part := range parts {
 		m.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
 	}
-	return hex.EncodeToString(m.Sum(nil))
+	return m.Sum(nil)
 }
 
 type passedKey struct{}
 
-// receive returns the request with the client of a valid mark. It removes any other mark.
+// receive returns the request with its valid statement. It removes any other one.
 func (p *Passing) receive(r *http.Request) *http.Request {
 	if p == nil {
 		return r
 	}
-	marks := r.Header.Values(p.header)
-	if len(marks) == 0 {
+	headers := r.Header.Values(p.header)
+	if len(headers) == 0 {
 		return r
 	}
-	if client, ok := p.client(r, marks); ok {
-		return r.WithContext(context.WithValue(r.Context(), passedKey{}, client))
+	if s, ok := p.verify(r, headers); ok {
+		return r.WithContext(context.WithValue(r.Context(), passedKey{}, s))
 	}
 	r.Header.Del(p.header)
 	return r
 }
 
-// client returns the client that a valid mark names.
-func (p *Passing) client(r *http.Request, marks []string) (string, bool) {
-	if len(marks) != 1 {
-		return "", false
+// verify returns the statement of a request if it is valid.
+func (p *Passing) verify(r *http.Request, headers []string) (s statement, ok bool) {
+	encoded, mac, _ := strings.Cut(headers[0], ".")
+	text, err := base64.RawURLEncoding.DecodeString(encoded)
+	given, malformed := base64.RawURLEncoding.DecodeString(mac)
+	if len(headers) > 1 || err != nil || malformed != nil || !hmac.Equal(given, p.mac(string(text), r.Method, p.self+r.URL.EscapedPath())) {
+		return statement{}, false
 	}
-	parts := strings.Split(marks[0], ":")
-	if len(parts) != 3 {
-		return "", false
+	if err := json.Unmarshal(text, &s); err != nil {
+		return statement{}, false
 	}
-	want := p.mac(parts[0], parts[1], r.Method, r.URL.EscapedPath(), r.Header.Get("Authorization"))
-	unix, err := strconv.ParseInt(parts[0], 10, 64)
-	if err != nil || !hmac.Equal([]byte(want), []byte(parts[2])) {
-		return "", false
-	}
-	age := p.now().Sub(time.Unix(unix, 0))
-	return parts[1], age.Abs() <= passingLife
+	return s, p.now().Sub(time.Unix(s.At, 0)).Abs() <= passingLife
 }
 
-// clientOf returns the function that identifies the client of a request: the one of its mark, or the one of its
+// clientOf returns the function that identifies the client of a request: the one of its statement, or the one of its
 // connection.
 func clientOf(address func(*http.Request) string) func(*http.Request) string {
 	return func(r *http.Request) string {
-		if client, passed := passedClient(r); passed {
-			return client
+		if s, passed := passedOn(r); passed {
+			return s.Client
 		}
 		return address(r)
 	}
 }
 
-// passedClient returns the client of a request that another node passed on.
-func passedClient(r *http.Request) (client string, passed bool) {
-	client, passed = r.Context().Value(passedKey{}).(string)
-	return client, passed
+// passedOn returns the statement of a request that another node passed on.
+func passedOn(r *http.Request) (s statement, passed bool) {
+	s, passed = r.Context().Value(passedKey{}).(statement)
+	return s, passed
 }

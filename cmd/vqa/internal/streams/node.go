@@ -56,8 +56,8 @@ type Options struct {
 	CheckKey func(account.Key) error
 	// PreflightKey signs the ids of preflights. All nodes have the same.
 	PreflightKey []byte
-	// Mark marks a request that is passed on to another node; see edge.Passing.
-	Mark func(out http.Header, in *http.Request, method, path string)
+	// Sign signs a request that is passed on to another node; see edge.Passing.
+	Sign func(out http.Header, in *http.Request, method, url string) error
 	// Client sends requests to other nodes.
 	Client *http.Client
 	// Timed gets the times of each result, and Counted the counts of the media of each session at its end.
@@ -101,7 +101,7 @@ type term struct {
 // New returns a node. Run starts it, and the caller must call Close.
 func New(o Options) *Node {
 	n := &Node{Options: o, filling: make(chan struct{}, 1)}
-	n.signal = signal.New(signal.Options{Streams: places{n}, Client: o.Client, Mark: o.Mark, Now: o.Now, Logger: o.Log})
+	n.signal = signal.New(signal.Options{Streams: places{n}, Client: o.Client, Sign: o.Sign, Now: o.Now, Logger: o.Log})
 	n.preflights = newPreflights(n)
 	return n
 }

@@ -90,7 +90,7 @@ func (w *world) node(name string, slots int) (n *Node, stop, vanish func()) {
 	log := slog.New(slog.DiscardHandler)
 	presence, err := node.Join(w.t.Context(), pool, name, "host", 1, log)
 	require.NoError(w.t, err)
-	require.NoError(w.t, presence.Announce(w.t.Context(), "http://"+name))
+	require.NoError(w.t, presence.Announce(w.t.Context(), "http://"+name, []byte("of all nodes")))
 	vanish = w.run(presence.Run)
 	media, err := peer.Listen(peer.Options{Address: netip.MustParseAddrPort("127.0.0.1:0")})
 	require.NoError(w.t, err)
@@ -101,7 +101,7 @@ func (w *world) node(name string, slots int) (n *Node, stop, vanish func()) {
 	n = New(Options{
 		Commands: w.commands, Read: w.read, Presence: presence, Slots: slots, Media: media, FFmpeg: ffmpegtest.Runner(w.t),
 		Recordings: Recordings{Limits: w.commands, Objects: bucket, History: w.store, Now: time.Now}, MaxSession: time.Hour,
-		Mark:     func(out http.Header, _ *http.Request, _, _ string) { out.Set(signal.PassedOn, "1") },
+		Sign:     func(out http.Header, _ *http.Request, _, _ string) error { out.Set(signal.PassedOn, "1"); return nil },
 		CheckKey: func(k account.Key) error { return k.Check(time.Now()) },
 		Windows:  stream.Windows{Join: time.Hour, ICE: time.Hour, FirstFrame: time.Hour}, Now: time.Now, Log: log,
 	})
@@ -176,12 +176,37 @@ func TestAnotherNodeTakesOver(t *testing.T) {
 	place, err := places{b}.Place(t.Context(), ready.ID)
 	require.NoError(t, err)
 	require.Equal(t, "http://a", place.Node)
+	w.redirect(b, ready.ID)
 	vanish()
 	moved := w.await(ready.ID, func(st stream.State) bool { return st.Node != owner })
 	require.Equal(t, stream.Ready, moved.Status)
 	ended := w.await(live.ID, func(st stream.State) bool { return st.EndedAt != nil })
 	require.Equal(t, stream.Failed, ended.Reason)
 	require.Equal(t, int64(0), ended.Usage.BilledSeconds, "it had no heartbeat")
+}
+
+// redirect tries, with SQL, to make node n send the requests of a stream of node a to another address.
+func (w *world) redirect(n *Node, streamID string) {
+	w.t.Helper()
+	_, err := w.pool.Exec(w.t.Context(), `insert into nodes (name, holder, epoch, started_at, renewed_at, lease_until, address, address_mac)
+		select 'evil', 'evil', 1, started_at, renewed_at, lease_until + interval '1 hour', 'http://evil', address_mac from nodes where name = 'a'`)
+	require.NoError(w.t, err)
+	const owner = `update live_streams set node = $2, doc = jsonb_set(doc::jsonb, '{node}', to_jsonb($2::text))::json where id = $1`
+	_, err = w.pool.Exec(w.t.Context(), owner, streamID, "evil@1")
+	require.NoError(w.t, err)
+	place, err := places{n}.Place(w.t.Context(), streamID)
+	require.NoError(w.t, err)
+	require.Equal(w.t, "http://a", place.Node, "the owner of the log, not of the read model")
+	_, err = w.pool.Exec(w.t.Context(), owner, streamID, "a@1")
+	require.NoError(w.t, err)
+	_, err = w.pool.Exec(w.t.Context(), "update nodes set address = 'http://evil' where name = 'a'")
+	require.NoError(w.t, err)
+	place, err = places{n}.Place(w.t.Context(), streamID)
+	require.ErrorContains(w.t, err, "no valid MAC")
+	require.Empty(w.t, place.Node)
+	address, err := n.Presence.Address(w.t.Context(), "evil@1")
+	require.ErrorContains(w.t, err, "no valid MAC", "the MAC is that of another node")
+	require.Empty(w.t, address)
 }
 
 // TestAStoppedNodeEndsItsSessions: Run returns only when the sessions have ended, and a ready stream waits for another

@@ -34,7 +34,7 @@ func (p places) Place(ctx context.Context, streamID string) (signal.Place, error
 	}
 	t := p.node.current()
 	if t == nil || t.lease.Incarnation() != st.Node {
-		address, err := p.node.Presence.Address(ctx, st.Node)
+		address, err := p.node.ownerAddress(ctx, streamID)
 		return signal.Place{Node: address}, err
 	}
 	s, running := t.host.Session(streamID)
@@ -57,6 +57,16 @@ func (p places) queued(ctx context.Context, st stream.State) (signal.Place, erro
 		return signal.Place{}, err // it got its slot in between
 	}
 	return signal.Place{Queued: &message.Queued{Position: *place.QueuePosition, EstimatedStartS: place.EstimatedStartS}}, nil
+}
+
+// ownerAddress returns the base URL of the node that owns a stream, or "". The owner is that of the log, whose events have
+// MACs: a writer of the read model could name another node.
+func (n *Node) ownerAddress(ctx context.Context, streamID string) (string, error) {
+	st, _, err := n.Commands.StreamState(ctx, streamID)
+	if err != nil {
+		return "", err
+	}
+	return n.Presence.Address(ctx, st.Node)
 }
 
 // End implements signal.Streams.

@@ -99,19 +99,21 @@ func moving() error {
 
 // endAtOwner sends the request of the client to the owner.
 func (n *Node) endAtOwner(ctx context.Context, r *http.Request, st stream.State) error {
-	address, err := n.Presence.Address(ctx, st.Node)
+	address, err := n.ownerAddress(ctx, st.ID)
 	if err != nil {
 		return err
 	}
 	if address == "" {
 		return fmt.Errorf("node %s has announced no address", st.Node)
 	}
-	passed, err := http.NewRequestWithContext(ctx, http.MethodPost, address+r.URL.Path, nil) //nolint:gosec // a node announced the address
+	target := address + r.URL.EscapedPath()
+	passed, err := http.NewRequestWithContext(ctx, http.MethodPost, target, nil) //nolint:gosec // a node announced the address
+	if err == nil {
+		err = n.Sign(passed.Header, r, passed.Method, target)
+	}
 	if err != nil {
 		return err
 	}
-	passed.Header.Set("Authorization", r.Header.Get("Authorization"))
-	n.Mark(passed.Header, r, passed.Method, passed.URL.EscapedPath())
 	response, err := n.Client.Do(passed) //nolint:gosec // as before
 	if err != nil {
 		return err
