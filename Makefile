@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup browser build run test test-media test-fresh faults race soak chaos webhooks sockets streams lint bench eval generate contract fuzz-api verify clean
+.PHONY: help setup test-setup build run test test-media test-fresh faults race soak chaos webhooks sockets streams lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
@@ -43,11 +43,11 @@ help: ## Print this list
 	@awk -F ':.*## ' '/^##@ / { print (n++ ? "\n" : "") substr($$0, 5) } \
 	  /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-setup: ## Install missing programs and packages
+setup: ## Install what the service needs
 	@.ci/setup
 
-browser: setup
-	@.ci/setup browser
+test-setup: setup ## Install what only the tests need (850 MB)
+	@.ci/setup tests
 
 build: setup ## Compile bin/vqa
 	@echo "building bin/vqa"
@@ -58,7 +58,7 @@ build: setup ## Compile bin/vqa
 run: build ## Start the service: database, worker and API
 	@exec bin/vqa serve --signin
 
-test: browser ## Run every check that a change must pass
+test: test-setup ## Run every check that a change must pass
 	go vet ./...
 	@# Tests mostly wait: for workers, deadlines and other processes.
 	go test -timeout 30m -parallel 3 ./...
@@ -74,7 +74,7 @@ $(GOLANGCI):
 	@GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv $(TOOLS)/golangci-lint $@
 
-generate: setup ## Write generated code and documents
+generate: test-setup ## Write generated code and documents
 	go generate ./...
 
 contract: $(OASDIFF) $(CONTRACT_LINT)/node_modules/.package-lock.json ## Lint the API contract; fail when it breaks clients of the last release
@@ -113,10 +113,10 @@ test-media: setup ## Test all that runs ffmpeg with the static build (part of ma
 test-fresh: ## Build, serve and ask without ffmpeg, Postgres and rights (1 min, warm caches)
 	@.ci/fresh
 
-faults: setup ## Kill, stop and cut off nodes, databases and engines
+faults: test-setup ## Kill, stop and cut off nodes, databases and engines
 	go test ./cmd/vqa -count 1 -timeout 30m -parallel 3 -faults
 
-race: setup ## Run the Go tests under the race detector (up to 20 min)
+race: test-setup ## Run the Go tests under the race detector (up to 20 min)
 	go test -race -timeout 20m ./...
 
 soak: setup ## Simulate more histories of the command pipeline (5 min for SEEDS=100000)
@@ -130,13 +130,13 @@ chaos: setup ## Break three nodes while customers use them (10 min; SECONDS=600 
 	@cd cmd/vqa/internal/chaos && exec $(CURDIR)/.cache/chaos.test -test.run '^TestChaos$$' -test.timeout 0 \
 	  -chaos.run=$(SECONDS)s -chaos.fault=$(FAULT_SECONDS)s -chaos.seed=$(SEED) -chaos.report=$(CURDIR)/.cache/chaos
 
-webhooks: setup ## Kill the service 20 times while it delivers 1,000 events (3 min; EVENTS=1000 KILLS=20)
+webhooks: test-setup ## Kill the service 20 times while it delivers 1,000 events (3 min; EVENTS=1000 KILLS=20)
 	go test ./cmd/vqa -count 1 -run '^TestWebhooks$$' -timeout 30m -webhooks.events=$(EVENTS) -webhooks.kills=$(KILLS)
 
 sockets: setup ## Connect and drop clients of live streams (3 min; CONNECTS=10000)
 	go test ./streaming/signal -count 1 -run '^(TestConnectsAndDrops|TestSessionsComeAndGo)$$' -timeout 30m -signal.connects=$(CONNECTS) -signal.sessions=$(CONNECTS)
 
-streams: browser ## Send live streams for minutes, and over a link with loss (4 min; STREAM_SECONDS=150)
+streams: test-setup ## Send live streams for minutes, and over a link with loss (4 min; STREAM_SECONDS=150)
 	go test ./cmd/vqa -v -count 1 -run '^(TestLongStreams|TestChromiumThroughLoss)$$' -timeout 30m -stream.seconds=$(STREAM_SECONDS)
 
 bench: setup ## Run the benchmarks (12 min; BENCH=regexp ROUNDS=3)

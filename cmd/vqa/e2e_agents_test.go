@@ -17,7 +17,7 @@ func conversation(t *testing.T, script string, args ...string) string {
 	cmd := exec.CommandContext(t.Context(), "node", append([]string{script}, args...)...)
 	cmd.Dir = filepath.Join(root, "handlers/mcp/clients")
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "node_modules")); err != nil {
-		t.Skip("make setup could not install the SDKs of agents")
+		t.Skip("make test-setup could not install the SDKs of agents")
 	}
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint // the SDK also warns there

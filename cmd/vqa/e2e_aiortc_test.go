@@ -24,7 +24,7 @@ func TestAiortc(t *testing.T) {
 	python, err := filepath.Abs(filepath.Join(root, ".cache", "aiortc", "bin", "python"))
 	require.NoError(t, err)
 	if _, err := os.Stat(python); err != nil {
-		t.Skip("make setup could not install the Python packages of aiortc")
+		t.Skip("make test-setup could not install the Python packages of aiortc")
 	}
 	settings := []string{"VQA_STREAM_FIRST_FRAME=3m", "VQA_STREAM_ICE_TIMEOUT=1m", "VQA_MEDIA_ADDR=127.0.0.1:0"}
 	door := ownService(t, append(settings, "VQA_STREAM_SLOTS=0")...)

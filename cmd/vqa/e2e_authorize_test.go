@@ -34,7 +34,7 @@ func startAgent(t *testing.T, s *service) *agent {
 	t.Helper()
 	kit := filepath.Join(root, "handlers/mcp/clients")
 	if _, err := os.Stat(filepath.Join(kit, "node_modules")); err != nil {
-		t.Skip("make setup could not install the SDKs of agents")
+		t.Skip("make test-setup could not install the SDKs of agents")
 	}
 	a := &agent{t: t, redirects: make(chan string, 1), said: &journal{}}
 	callback := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

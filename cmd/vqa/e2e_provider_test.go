@@ -24,7 +24,7 @@ func foreignProvider(t *testing.T, s *service) []string {
 	kit := filepath.Join(root, "handlers/mcp/clients")
 	node := filepath.Join("node_modules", "node-linux-"+map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH], "bin/node")
 	if _, err := os.Stat(filepath.Join(kit, node)); err != nil {
-		t.Skip("make setup could not install the packages of agents")
+		t.Skip("make test-setup could not install the packages of agents")
 	}
 	secured := httptest.NewTLSServer(nil) // for its certificate of 127.0.0.1
 	defer secured.Close()

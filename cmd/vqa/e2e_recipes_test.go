@@ -93,7 +93,7 @@ func recipes(t *testing.T) map[string][]string {
 	_, err = os.Stat(python)
 	withPython := err == nil
 	if !withPython {
-		t.Log("skipping the recipes in Python: make setup could not install their packages")
+		t.Log("skipping the recipes in Python: make test-setup could not install their packages")
 	}
 	commands := map[string][]string{}
 	save := func(name, language, text string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// installed returns the path of a program that make setup installs if it can. It skips the test when
+// installed returns the path of a program that make test-setup installs if it can. It skips the test when
 // setup could not install the program.
 func installed(t *testing.T, name string) string {
 	t.Helper()

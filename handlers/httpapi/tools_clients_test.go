@@ -28,11 +28,11 @@ import (
 // agentKit has the clients and the conformance suites, with their packages.
 const agentKit = "../mcp/clients"
 
-// installed skips a test whose packages make setup could not install.
+// installed skips a test whose packages make test-setup could not install.
 func installed(t *testing.T, path string) string {
 	t.Helper()
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("make setup could not install %s", path)
+		t.Skipf("make test-setup could not install %s", path)
 	}
 	absolute, err := filepath.Abs(path)
 	require.NoError(t, err)

@@ -24,13 +24,13 @@ type stranger struct {
 	errors *strings.Builder
 }
 
-// newStranger starts the client. It skips the test when make setup could not install its packages.
+// newStranger starts the client. It skips the test when make test-setup could not install its packages.
 func newStranger(t testing.TB, mode, url string) *stranger {
 	t.Helper()
 	python, err := filepath.Abs(filepath.Join("..", "..", ".cache", "aiortc", "bin", "python"))
 	require.NoError(t, err)
 	if _, err := os.Stat(python); err != nil {
-		t.Skip("make setup could not install the Python packages of aiortc")
+		t.Skip("make test-setup could not install the Python packages of aiortc")
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*patience)
 	c := exec.CommandContext(ctx, python, filepath.Join("aiortc", "client.py"), mode, url)

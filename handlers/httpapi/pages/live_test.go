@@ -13,7 +13,7 @@ import (
 func TestLiveIsCompiledFromItsSource(t *testing.T) {
 	t.Parallel()
 	compiler := filepath.Join("..", "clients", "typescript", "node_modules", "typescript", "bin", "tsc")
-	require.FileExists(t, compiler, "make setup installs it")
+	require.FileExists(t, compiler, "make test-setup installs it")
 	dir := t.TempDir()
 	out, err := exec.CommandContext(t.Context(), "node", compiler, "-p", "live", "--outDir", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
