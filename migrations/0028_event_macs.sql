@@ -1,6 +1,5 @@
 -- Purpose: message authentication codes, so that the database's owner cannot add or change an event or
--- a snapshot unnoticed. The key is outside the database (eventstore/mac). The columns are null in rows
--- of an older release, and older releases do not write them.
+-- a snapshot unnoticed. The key is outside the database (eventstore/mac).
 
 -- +goose Up
 
@@ -27,29 +26,6 @@ create table log_identity (
 insert into log_identity default values;
 revoke insert, update, delete on log_identity from vqa_service;
 
--- The decisions that each row without a MAC is refused. Rows are only added. The newest one counts.
-create table mac_decisions (
-    id         bigint generated always as identity primary key,
-    -- Up to this position, events without a MAC may exist, if a base covers them.
-    position   bigint not null check (position >= 0),
-    -- The number of streams that got a base.
-    bases      bigint not null check (bases >= 0),
-    reason     text   not null check (reason <> ''),
-    decided_by text   not null check (decided_by <> ''),
-    decided_at timestamptz not null,
-    mac        bytea  not null check (octet_length(mac) = 40)
-);
-revoke update, delete on mac_decisions from vqa_service;
-
--- The base of a stream with events from before the decision: the version and the chain up to which its
--- events need no MAC. The chain covers these events.
-create table stream_bases (
-    stream  text   primary key check (stream like '_%/_%'),
-    version bigint not null check (version > 0),
-    chain   bytea  not null check (octet_length(chain) = 32),
-    mac     bytea  not null check (octet_length(mac) = 40)
-);
-
 -- Checks.
 -- +goose StatementBegin
 do $$
@@ -59,9 +35,6 @@ begin
     end if;
     if has_table_privilege('vqa_service', 'log_identity', 'insert, update, delete, truncate') then
         raise exception 'vqa_service can change the id of the log';
-    end if;
-    if has_table_privilege('vqa_service', 'mac_decisions', 'update, delete, truncate') then
-        raise exception 'vqa_service can change a decision about MACs';
     end if;
     if (select count(*) from log_identity) <> 1 then
         raise exception 'the log has no id';

@@ -1,10 +1,6 @@
--- Purpose: the role of an auditor, who may read everything and change nothing (vqa ledger verify), and
--- the loss of a key in the decisions about MACs.
+-- Purpose: the role of an auditor, who may read everything and change nothing (vqa ledger verify).
 
 -- +goose Up
-
--- True when MACs of unknown keys were ignored, after the loss of a key.
-alter table mac_decisions add column lost_key boolean not null default false;
 
 -- A role belongs to the whole server, so the migration of another database may create it at the same
 -- time. Therefore this block tries several times and checks only the result.

@@ -181,7 +181,7 @@ func (w *alarmWatch) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, label)
 	}
 	raised := w.names()
-	for _, name := range []string{alarmParked, alarmLag, alarmForged, alarmLostDecision, alarmLedger, alarmUnsealed, alarmUnwitnessed} {
+	for _, name := range []string{alarmParked, alarmLag, alarmForged, alarmLedger, alarmUnsealed, alarmUnwitnessed} {
 		value := 0.0
 		if slices.Contains(raised, name) {
 			value = 1

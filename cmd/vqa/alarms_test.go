@@ -104,7 +104,7 @@ func TestParkedEventsRaiseAnAlarm(t *testing.T) {
 	require.Equal(t, []string{alarmParked}, w.names())
 	require.Equal(t, map[string]float64{
 		"vqa_alarm parked_events": 1, "vqa_alarm subscriber_lag": 0,
-		"vqa_alarm forged_rows": 0, "vqa_alarm mac_decision_removed": 0, "vqa_alarm ledger_finding": 0, "vqa_alarm ledger_unsealed": 0, "vqa_alarm ledger_unwitnessed": 0,
+		"vqa_alarm forged_rows": 0, "vqa_alarm ledger_finding": 0, "vqa_alarm ledger_unsealed": 0, "vqa_alarm ledger_unwitnessed": 0,
 		"vqa_subscriber_parked_events jobs": 1, "vqa_subscriber_set_aside_events jobs": 0,
 		"vqa_subscriber_lag_events jobs": 0, "vqa_subscriber_lag_seconds jobs": 0,
 	}, metricLines(t, w))

@@ -65,7 +65,7 @@ func TestNothingPrintedSteersTheTerminal(t *testing.T) {
 		"credits refund":   {acct, bought.TransactionID, "--reason", hostile, "--idempotency-key", "k5"},
 		"incidents open":   {hostile}, "incidents list": nil, "incidents close": {incident.ID},
 		"ledger balance": {acct}, "ledger holds": nil, "ledger journal": {acct}, "ledger statement": {acct}, "ledger verify": nil, "ledger witnesses": nil,
-		"ledger whatif": {"--pricing", hostile}, "ledger checkpoint": nil, "ledger demand-macs": {"--reason", hostile}, "ledger keys list": nil, "ledger keys rotate": {"--reason", hostile}, "ledger keys replace": {"--reason", hostile},
+		"ledger whatif": {"--pricing", hostile}, "ledger checkpoint": nil, "ledger keys list": nil, "ledger keys rotate": {"--reason", hostile}, "ledger keys replace": {"--reason", hostile},
 		"ledger keys revoke": {"--key", hostile, "--reason", hostile}, "ledger restart": {"--reason", hostile}, "ledger bundle": {acct, "-o", t.TempDir() + "/bundle"},
 		"ledger export": {"--format", "csv", "-o", t.TempDir() + "/x.csv"},
 		"events list":   nil, "events show": {"1"}, "events stats": nil, "events subscribers": nil, "events parked list": nil,

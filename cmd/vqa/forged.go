@@ -8,11 +8,8 @@ import (
 	"vqa/eventstore"
 )
 
-// Names of the alarms about rows of the log.
-const (
-	alarmForged       = "forged_rows"
-	alarmLostDecision = "mac_decision_removed"
-)
+// alarmForged is the name of the alarm about rows of the log.
+const alarmForged = "forged_rows"
 
 // forgedRows bounds the rows that a node remembers. Further ones are only counted.
 const forgedRows = 1000
@@ -24,7 +21,6 @@ type forged struct {
 	mu    sync.Mutex
 	known map[eventstore.ForgedError]bool
 	first *eventstore.ForgedError
-	lost  bool
 }
 
 // note logs a row once.
@@ -42,16 +38,6 @@ func (f *forged) note(row *eventstore.ForgedError) {
 		"position", row.Position, "row", row.Row, "problem", row.Problem, "fix", verifyAll)
 }
 
-// lostDecision notes that the database has lost the decision that MACs are demanded.
-func (f *forged) lostDecision() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.lost {
-		f.lost = true
-		f.log.Error("the database has lost the decision that MACs are demanded; this node goes on by "+macDecisionFile, "fix", verifyAll)
-	}
-}
-
 // verifyAll is the command that names every row that the service did not write.
 const verifyAll = "vqa ledger verify --all-streams"
 
@@ -61,9 +47,6 @@ func (f *forged) alarms() (raised []alarm) {
 	defer f.mu.Unlock()
 	if n := len(f.known); n > 0 {
 		raised = append(raised, alarm{alarmForged, "", fmt.Sprintf("%s refused; the first: %v", counted(int64(n), "row"), f.first), verifyAll})
-	}
-	if f.lost {
-		raised = append(raised, alarm{alarmLostDecision, "", "the table mac_decisions has lost its rows", verifyAll})
 	}
 	return raised
 }

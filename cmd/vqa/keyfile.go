@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"vqa/handlers/vault"
 )
@@ -18,8 +19,9 @@ const (
 	// secretKeyFile signs object URLs, hashes client addresses and encrypts the secrets of webhook
 	// endpoints, so it must not change.
 	secretKeyFile = "secret.key"
-	// oldSecretKeyFile is the secret key before the current one. It decrypts the secrets of webhook
-	// endpoints that were made with it.
+	// oldSecretKeyFile is the secret key before the current one. It checks the MACs of older events and
+	// decrypts the secrets of webhook endpoints that were made with it. A name that begins with it has a
+	// key from before that.
 	oldSecretKeyFile = "secret.key.old"
 	// ledgerKeyFile is the seed of the private key that signs checkpoints of the ledger. It can be
 	// replaced when it is lost: the log contains the public keys.
@@ -39,21 +41,40 @@ func ledgerKey(c config) (ed25519.PrivateKey, error) {
 }
 
 // webhookVault returns the vault for the secrets of webhook endpoints. It encrypts with the secret key
-// of the installation, and also decrypts with the old one, if there is one.
+// of the installation, and also decrypts with the older ones.
 func webhookVault(c config, key []byte) (*vault.Vault, error) {
 	const purpose = "webhook secrets"
-	newest := derivedKey(key, purpose)
-	path := filepath.Join(c.DataDir, oldSecretKeyFile)
-	old, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return vault.New(newest)
-	case err != nil:
-		return nil, fmt.Errorf("reading the old secret key of the installation: %w", err)
-	case len(old) != keyBytes:
-		return nil, fmt.Errorf("%s has %d bytes instead of %d: restore it, or remove it when no webhook endpoint needs it", path, len(old), keyBytes)
+	older, err := olderKeys(c)
+	if err != nil {
+		return nil, err
 	}
-	return vault.New(newest, derivedKey(old, purpose))
+	for i := range older {
+		older[i] = derivedKey(older[i], purpose)
+	}
+	return vault.New(derivedKey(key, purpose), older...)
+}
+
+// olderKeys returns the secret keys that were replaced.
+func olderKeys(c config) (keys [][]byte, err error) {
+	files, err := os.ReadDir(c.DataDir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("finding the older secret keys of the installation: %w", err)
+	}
+	for _, file := range files {
+		if !strings.HasPrefix(file.Name(), oldSecretKeyFile) {
+			continue
+		}
+		path := filepath.Join(c.DataDir, file.Name())
+		key, err := os.ReadFile(path)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("reading an older secret key of the installation: %w", err)
+		case len(key) != keyBytes:
+			return nil, fmt.Errorf("%s has %d bytes instead of %d: restore it", path, len(key), keyBytes)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
 }
 
 // keyFile reads a key from the data folder. The first start creates it; only its owner can read it.

@@ -6,7 +6,7 @@ import "github.com/spf13/cobra"
 var ledgerCommands = []func() *cobra.Command{
 	ledgerBalanceCommand, ledgerJournalCommand, ledgerHoldsCommand, ledgerStatementCommand,
 	ledgerExportCommand, ledgerBundleCommand, ledgerWhatIfCommand,
-	ledgerCheckpointCommand, ledgerWitnessesCommand, ledgerVerifyCommand, ledgerDemandCommand, ledgerKeysCommand, ledgerRestartCommand,
+	ledgerCheckpointCommand, ledgerWitnessesCommand, ledgerVerifyCommand, ledgerKeysCommand, ledgerRestartCommand,
 }
 
 func ledgerCommand() *cobra.Command {

@@ -149,15 +149,11 @@ var reviewed = []manipulation{
 			f.credits(), "credit/"+f.poor)
 		f.rechain(f.credits())
 	}},
-	{name: "MACs removed with the decision that they are demanded", wants: []string{"forged"}, refused: true, do: func(f *forge) {
-		f.sql("delete from mac_decisions")
-		f.appendGrant()
+	{name: "the MACs of a ledger removed", wants: []string{"forged"}, refused: true, do: func(f *forge) {
+		f.sql("update streams set snapshot = null, snapshot_version = 0 where stream = $1", f.credits())
+		f.sql("update events set mac = null where stream = $1", f.credits())
 	}},
-	{name: "a base written for an appended grant", wants: []string{"forged"}, refused: true, do: func(f *forge) {
-		f.appendGrant()
-		f.sql(`insert into stream_bases (stream, version, chain, mac) select stream, version, chain, (select mac from events limit 1) from streams where stream = $1`, f.credits())
-	}},
-	{name: "the id of the database replaced", wants: nil, refused: true, do: func(f *forge) {
+	{name: "the id of the database replaced", wants: []string{"forged"}, refused: true, do: func(f *forge) {
 		f.sql("update log_identity set id = gen_random_uuid()")
 	}},
 	{name: "an API key with every scope added", wants: []string{"read_model"}, credential: forgedHash, do: func(f *forge) {

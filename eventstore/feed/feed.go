@@ -74,7 +74,7 @@ func WithHandlerTimeout(d time.Duration) Option { return func(f *Feed) { f.handl
 func WithUnknownFor(d time.Duration) Option { return func(f *Feed) { f.unknownFor = d } }
 
 // Check returns an error for a stored event that the service did not write. mac is the column of that name.
-type Check func(ctx context.Context, e codec.Encoded, position int64, mac []byte) error
+type Check func(e codec.Encoded, position int64, mac []byte) error
 
 // WithCheck parks each event that the check refuses, without delivering it. Default: no check.
 func WithCheck(check Check) Option { return func(f *Feed) { f.check = check } }

@@ -130,7 +130,7 @@ func checkMessage(msg *message.Message, check Check) error {
 	if err != nil {
 		return fail(err)
 	}
-	err = check(msg.Context(), codec.Encoded{
+	err = check(codec.Encoded{
 		Stream: stream, Version: version, Type: meta.Get(keyType), Data: msg.Payload, AccountID: meta.Get(keyAccount),
 		Meta: []byte(meta.Get(keyMeta)), Chain: eventstore.Chain(chain),
 	}, position, mac)

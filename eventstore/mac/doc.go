@@ -3,11 +3,9 @@
 //
 // # What is covered
 //
-//	row               covered
-//	event             stream, version, type, account, data, meta and chain, each as stored
-//	snapshot          stream, version, the chain at that version and the bytes of the state
-//	base of a stream  stream, version and chain, up to which its events have no MAC
-//	decision          the columns of a row of the table mac_decisions
+//	row       covered
+//	event     stream, version, type, account, data, meta and chain, each as stored
+//	snapshot  stream, version, the chain at that version and the bytes of the state
 //
 // The position and the time of recording are not covered, because the database assigns them.
 //

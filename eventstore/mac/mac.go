@@ -35,8 +35,6 @@ var (
 const (
 	ofEvent    = "vqa-mac-1 event"
 	ofSnapshot = "vqa-mac-1 snapshot"
-	ofBase     = "vqa-mac-1 base"
-	ofDecision = "vqa-mac-1 decision"
 )
 
 // Keys compute and check MACs. They are safe for concurrent use.
@@ -84,14 +82,6 @@ func newKey(secret []byte, installation string) *key {
 	return one
 }
 
-// KeyID returns the id of the newest key: 8 bytes that do not reveal it.
-func (k *Keys) KeyID() []byte { return k.newest.id[:] }
-
-// Newest reports whether a MAC was computed with the newest key.
-func (k *Keys) Newest(mac []byte) bool {
-	return len(mac) == Size && [idBytes]byte(mac) == k.newest.id
-}
-
 // Event returns the MAC of an event.
 func (k *Keys) Event(e codec.Encoded) []byte { return k.newest.sum(event(e)) }
 
@@ -108,26 +98,6 @@ func (k *Keys) Snapshot(stream eventstore.StreamID, version int64, chain eventst
 // ErrInvalid.
 func (k *Keys) CheckSnapshot(stream eventstore.StreamID, version int64, chain eventstore.Chain, state, mac []byte) error {
 	return k.check(mac, snapshot(stream, version, chain, state))
-}
-
-// Base returns the MAC of the base of a stream: its events up to the version have no MAC, and the
-// chain covers them.
-func (k *Keys) Base(stream eventstore.StreamID, version int64, chain eventstore.Chain) []byte {
-	return k.newest.sum(snapshotOf(ofBase, stream, version, chain, nil))
-}
-
-// CheckBase returns nil when the base has a valid MAC. Errors: ErrMissing, ErrUnknownKey, ErrInvalid.
-func (k *Keys) CheckBase(stream eventstore.StreamID, version int64, chain eventstore.Chain, mac []byte) error {
-	return k.check(mac, snapshotOf(ofBase, stream, version, chain, nil))
-}
-
-// Decision returns the MAC of a row of the table mac_decisions.
-func (k *Keys) Decision(columns ...string) []byte { return k.newest.sum(decision(columns)) }
-
-// CheckDecision returns nil when the row has a valid MAC. Errors: ErrMissing, ErrUnknownKey,
-// ErrInvalid.
-func (k *Keys) CheckDecision(mac []byte, columns ...string) error {
-	return k.check(mac, decision(columns))
 }
 
 func (k *Keys) check(mac, covered []byte) error {
@@ -167,23 +137,11 @@ func event(e codec.Encoded) []byte {
 }
 
 func snapshot(stream eventstore.StreamID, version int64, chain eventstore.Chain, state []byte) []byte {
-	return snapshotOf(ofSnapshot, stream, version, chain, state)
-}
-
-func snapshotOf(kind string, stream eventstore.StreamID, version int64, chain eventstore.Chain, state []byte) []byte {
 	b := make([]byte, 0, len(state)+256)
-	for _, part := range []string{kind, stream.String(), strconv.FormatInt(version, 10), string(chain[:])} {
+	for _, part := range []string{ofSnapshot, stream.String(), strconv.FormatInt(version, 10), string(chain[:])} {
 		b = netstring(b, part)
 	}
 	return netstring(b, state)
-}
-
-func decision(columns []string) []byte {
-	b := netstring(nil, ofDecision)
-	for _, c := range columns {
-		b = netstring(b, c)
-	}
-	return b
 }
 
 func netstring[T string | []byte](to []byte, part T) []byte {

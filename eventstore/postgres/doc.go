@@ -40,13 +40,6 @@
 // a *eventstore.ForgedError. A snapshot without a valid MAC is reported and not used; the events after an
 // older snapshot with a valid one lead to the same state.
 //
-// Rows of a release without MACs have none. Until it is decided that MACs are demanded, such rows pass.
-// The decision is a row of mac_decisions with a MAC. It is made on an empty log at the first start, and
-// by an operator when the last node of such a release has stopped. Then each stream with events without
-// a MAC gets a base: its version and chain, with a MAC. The chain covers the events up to the base, and
-// all later events need a MAC. Somebody who controls the database can remove the decision. So nodes also
-// keep it outside the database (Guard.Demand).
-//
 // # Writers that do not end
 //
 // Readers wait for each open writer, also for one of another program. WriterWatch reports the old

@@ -19,7 +19,6 @@ func BenchmarkMACs(b *testing.B) {
 	pool, _ := connect(b)
 	guard, err := postgres.OpenGuard(b.Context(), pool, guardKey)
 	require.NoError(b, err)
-	require.NoError(b, guard.DecideIfEmpty(b.Context(), "benchmark", decidedAt))
 	stores := []*postgres.Store{
 		postgres.New(pool, storetest.Codec()), postgres.New(pool, storetest.Codec(), postgres.WithGuard(guard)),
 	}

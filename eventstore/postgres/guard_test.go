@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -20,7 +19,6 @@ import (
 var (
 	guardKey    = bytes.Repeat([]byte{1}, 32)
 	nextKey     = bytes.Repeat([]byte{2}, 32)
-	decidedAt   = time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
 	guardStream = eventstore.StreamID{Category: "test", ID: "a"}
 )
 
@@ -100,8 +98,6 @@ func TestContractWithMACs(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) eventstore.Store {
 		g := newGuarded(t)
-		require.NoError(t, g.guard.DecideIfEmpty(t.Context(), "test", decidedAt))
-		require.True(t, g.guard.Demanded())
 		return g
 	})
 }
@@ -145,7 +141,6 @@ func TestWhatTheOwnerWritesIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGuarded(t)
-			require.NoError(t, g.guard.DecideIfEmpty(t.Context(), "test", decidedAt))
 			g.add(t, 3, `{"sum":3}`)
 			g.add(t, 2, "")
 			g.as(t, attack.sql)
@@ -168,7 +163,6 @@ func TestARaisedSnapshotIsNotUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGuarded(t)
-			require.NoError(t, g.guard.DecideIfEmpty(t.Context(), "test", decidedAt))
 			g.add(t, 3, `{"sum":3}`)
 			other := eventstore.StreamID{Category: "test", ID: "other"}
 			_, err := g.Append(t.Context(), eventstore.Batch{Writes: []eventstore.Write{{Stream: other, Snapshot: []byte(`{"sum":900}`), Events: []eventstore.NewEvent{
@@ -194,7 +188,6 @@ func TestARaisedSnapshotIsNotUsed(t *testing.T) {
 func TestAnOlderSnapshotLeadsToTheSameState(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
-	require.NoError(t, g.guard.DecideIfEmpty(t.Context(), "test", decidedAt))
 	g.add(t, 3, `{"sum":3}`)
 	g.as(t, "create table kept as select * from streams")
 	g.add(t, 2, `{"sum":5}`)
@@ -216,7 +209,6 @@ func TestAnOlderSnapshotLeadsToTheSameState(t *testing.T) {
 func TestOtherReadersRefuse(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
-	require.NoError(t, g.guard.DecideIfEmpty(t.Context(), "test", decidedAt))
 	g.add(t, 3, "")
 	g.as(t, fmt.Sprintf(wellChained, "null"))
 	var forged *eventstore.ForgedError
@@ -235,141 +227,24 @@ func TestOtherReadersRefuse(t *testing.T) {
 	require.Len(t, before, 3)
 }
 
-// TestAnUpgradeDecidesOnce follows an installation from a release without MACs: both releases write, an
-// operator decides, and then rows without a MAC are refused. The history stays valid, and cannot be
-// changed.
-func TestAnUpgradeDecidesOnce(t *testing.T) {
-	t.Parallel()
-	g := newGuarded(t)
-	ours := g.Store
-	g.Store = postgres.New(g.pool, storetest.Codec()) // the older release
-	g.add(t, 3, `{"sum":3}`)
-	old := g.Store
-	g.Store = ours
-	require.NoError(t, g.guard.DecideIfEmpty(t.Context(), "test", decidedAt))
-	require.False(t, g.guard.Demanded(), "older nodes may still run")
-	g.add(t, 2, "")
-	g.Store = old
-	g.add(t, 2, `{"sum":7}`)
-	g.Store = ours
-	g.add(t, 1, "")
-	require.Empty(t, g.found)
-
-	d, err := g.guard.Decide(t.Context(), "the upgrade is complete", "ann", false, decidedAt)
-	require.NoError(t, err)
-	require.Equal(t, int64(1), d.Bases)
-	g.open(t, guardKey)
-	require.True(t, g.guard.Demanded(), "another node reads the decision")
-	all, err := g.Load(t.Context(), guardStream)
-	require.NoError(t, err)
-	require.Nil(t, all[guardStream].Snapshot, "it could not be proved")
-	require.Len(t, all[guardStream].Events, 8)
-	g.add(t, 1, `{"sum":9}`)
-	all, err = g.Load(t.Context(), guardStream)
-	require.NoError(t, err)
-	require.Equal(t, int64(9), all[guardStream].SnapshotVersion)
-	_, err = g.Read(t.Context(), 0, 100)
-	require.NoError(t, err)
-	require.Empty(t, g.found)
-
-	g.Store = old
-	g.add(t, 1, "")
-	g.Store = ours
-	g.open(t, guardKey)
-	g.refused(t, "no MAC")
-}
-
-// TestHistoryBeforeTheDecisionCannotChange tries to rewrite events that have no MAC.
-func TestHistoryBeforeTheDecisionCannotChange(t *testing.T) {
-	t.Parallel()
-	for name, attack := range map[string]struct{ sql, problem string }{
-		"an added event":   {fmt.Sprintf(wellChained, "null"), "no MAC"},
-		"a removed base":   {"delete from stream_bases", "no MAC"},
-		"a moved base":     {"update stream_bases set version = 2", "no MAC"},
-		"a lost last one":  {"delete from events where version = 3; update streams set version = 2, prior_version = 1, chain = (select chain from events where version = 2)", "its history ended with version 3"},
-		"a rewritten last": {"update events set chain = sha256('') where version = 3; update streams set chain = sha256('')", "hash does not follow"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			g := newGuarded(t)
-			ours := g.Store
-			g.Store = postgres.New(g.pool, storetest.Codec())
-			g.add(t, 3, "")
-			g.Store = ours
-			_, err := g.guard.Decide(t.Context(), "the upgrade is complete", "ann", false, decidedAt)
-			require.NoError(t, err)
-			g.as(t, attack.sql)
-			g.open(t, guardKey)
-			g.refused(t, attack.problem)
-		})
-	}
-	t.Run("a rewritten and chained last one", func(t *testing.T) {
-		t.Parallel()
-		g := newGuarded(t)
-		ours := g.Store
-		g.Store = postgres.New(g.pool, storetest.Codec())
-		g.add(t, 3, "")
-		g.Store = ours
-		_, err := g.guard.Decide(t.Context(), "the upgrade is complete", "ann", false, decidedAt)
-		require.NoError(t, err)
-		g.as(t, "delete from events where version = 3; update streams set version = 2, prior_version = 1, chain = (select chain from events where version = 2)")
-		g.as(t, fmt.Sprintf(wellChained, "null"))
-		g.refused(t, "differs from the one for which MACs were decided")
-	})
-}
-
-// TestADecisionCannotBeForged: rows that the owner adds do not count, and a decision is never taken back
-// by a node that has read it.
-func TestADecisionCannotBeForged(t *testing.T) {
-	t.Parallel()
-	g := newGuarded(t)
-	g.add(t, 1, "")
-	g.as(t, "insert into mac_decisions (position, bases, reason, decided_by, lost_key, decided_at, mac) values (0, 0, 'x', 'x', false, now(), decode(repeat('00', 40), 'hex'))")
-	var forged *eventstore.ForgedError
-	require.ErrorAs(t, g.guard.Refresh(t.Context()), &forged)
-	g.as(t, "delete from mac_decisions")
-	_, err := g.guard.Decide(t.Context(), "complete", "ann", false, decidedAt)
-	require.NoError(t, err)
-	g.as(t, "delete from mac_decisions")
-	require.NoError(t, g.guard.Refresh(t.Context()))
-	require.True(t, g.guard.Demanded())
-}
-
-// TestKeysAreReplaced: rows of the old key stay valid as long as it is given, and another decision makes
-// it dispensable.
+// TestKeysAreReplaced: rows of the old key stay valid as long as it is given.
 func TestKeysAreReplaced(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
-	require.NoError(t, g.guard.DecideIfEmpty(t.Context(), "test", decidedAt))
 	g.add(t, 3, `{"sum":3}`)
-	_, err := postgres.OpenGuard(t.Context(), g.pool, nextKey)
 	var forged *eventstore.ForgedError
-	require.ErrorAs(t, err, &forged, "the decision names a key that this node does not have")
+	_, err := postgres.OpenGuard(t.Context(), g.pool, nextKey)
+	require.ErrorAs(t, err, &forged, "the log has a key that this node does not have")
+	require.Equal(t, int64(1), forged.Version)
 
 	g.open(t, nextKey, guardKey)
 	g.add(t, 2, "")
-	_, err = g.guard.Decide(t.Context(), "the key was replaced", "ann", false, decidedAt)
-	require.NoError(t, err)
-	g.open(t, nextKey)
-	g.add(t, 1, "")
 	_, err = g.Read(t.Context(), 0, 100)
 	require.NoError(t, err)
 	require.Empty(t, g.found)
-
-	lost, err := postgres.OpenGuard(t.Context(), g.pool, bytes.Repeat([]byte{3}, 32))
-	require.ErrorAs(t, err, &forged)
-	_, err = lost.Decide(t.Context(), "stolen disk", "ann", false, decidedAt)
-	require.Error(t, err, "the loss must be declared")
-	_, err = lost.Decide(t.Context(), "stolen disk", "ann", true, decidedAt)
-	require.NoError(t, err)
-	g.open(t, bytes.Repeat([]byte{3}, 32))
-	g.add(t, 1, "")
-	d, found, err := g.guard.Newest(t.Context())
-	require.NoError(t, err)
-	require.True(t, found)
-	require.True(t, d.LostKey)
-	g.as(t, "update events set data = '{\"text\":\"x\",\"number\":7}' where version = 2")
-	g.refused(t, "hash does not follow")
+	_, err = postgres.OpenGuard(t.Context(), g.pool, guardKey)
+	require.ErrorAs(t, err, &forged, "a node that was started with the old key alone")
+	require.Equal(t, int64(5), forged.Version)
 }
 
 // TestARowOfAnotherDatabase: two databases with one key have different ids.
@@ -381,7 +256,6 @@ func TestARowOfAnotherDatabase(t *testing.T) {
 	two.open(t, guardKey)
 	require.NotEqual(t, one.guard.Installation(), two.guard.Installation())
 	for _, g := range []*guarded{one, two} {
-		require.NoError(t, g.guard.DecideIfEmpty(t.Context(), "test", decidedAt))
 		g.add(t, 1, "")
 	}
 	var mac []byte

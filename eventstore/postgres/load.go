@@ -58,12 +58,11 @@ func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[e
 type loaded struct {
 	stream eventstore.StreamID
 	// headed is false when the stream has events and no head.
-	headed          bool
-	version         int64
-	chain           []byte
-	snapshot        []byte
-	snapshotVersion int64
-	// snapshotChain and snapshotMAC are nil in rows that an older release wrote.
+	headed                     bool
+	version                    int64
+	chain                      []byte
+	snapshot                   []byte
+	snapshotVersion            int64
 	snapshotChain, snapshotMAC []byte
 	events                     []row
 }
@@ -137,7 +136,7 @@ func (s *Store) LoadAll(ctx context.Context, stream eventstore.StreamID) ([]even
 		return nil, err
 	}
 	if s.guard != nil {
-		if err := s.guard.checkStream(ctx, stream, rows); err != nil {
+		if err := s.guard.checkStream(stream, rows); err != nil {
 			return nil, err
 		}
 	}
@@ -207,7 +206,7 @@ func (s *Store) query(ctx context.Context, sql string, args ...any) ([]eventstor
 		if s.guard == nil {
 			break
 		}
-		if err := s.guard.CheckEvent(ctx, r.encoded(), r.position, r.mac); err != nil {
+		if err := s.guard.CheckEvent(r.encoded(), r.position, r.mac); err != nil {
 			return nil, fmt.Errorf("read the log: %w", err)
 		}
 	}
@@ -225,20 +224,23 @@ func (s *Store) rowsInto(ctx context.Context, into []row, sql string, args ...an
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	rows, err := pgx.AppendRows(into, found, func(scanned pgx.CollectableRow) (r row, err error) {
-		var name string
-		if err := scanned.Scan(&r.position, &name, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain, &r.mac); err != nil {
-			return r, err
-		}
-		if r.stream, err = codec.ParseStreamID(name); err != nil {
-			return r, fmt.Errorf("event at position %d: %w", r.position, err)
-		}
-		return r, nil
-	})
+	rows, err := pgx.AppendRows(into, found, scanRow)
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	return rows, nil
+}
+
+// scanRow reads the columns of a row.
+func scanRow(scanned pgx.CollectableRow) (r row, err error) {
+	var name string
+	if err := scanned.Scan(&r.position, &name, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain, &r.mac); err != nil {
+		return r, err
+	}
+	if r.stream, err = codec.ParseStreamID(name); err != nil {
+		return r, fmt.Errorf("event at position %d: %w", r.position, err)
+	}
+	return r, nil
 }
 
 func (s *Store) decodeAll(rows []row) ([]eventstore.Recorded, error) {

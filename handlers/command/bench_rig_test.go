@@ -112,7 +112,6 @@ func (r *benchRig) startService(b *testing.B, pool *pgxpool.Pool) *Service {
 	log := slog.New(slog.DiscardHandler)
 	guard, err := postgres.OpenGuard(b.Context(), pool, bytes.Repeat([]byte{1}, 32))
 	require.NoError(b, err)
-	require.NoError(b, guard.DecideIfEmpty(b.Context(), "benchmark", benchNow()))
 	store := postgres.New(pool, codec.Events(), postgres.WithProjections(inline...), postgres.WithLogger(log), postgres.WithGuard(guard))
 	pipeline := NewPipeline(store, benchNow, log)
 	pipeline.Turns = store

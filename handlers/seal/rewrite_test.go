@@ -141,7 +141,6 @@ func TestForgedGrant(t *testing.T) {
 	w := newWorld(t)
 	guard, err := postgres.OpenGuard(t.Context(), w.pool, make([]byte, 32))
 	require.NoError(t, err)
-	guard.Demand()
 	w.forge(w.account, 9000)
 	guarded := postgres.New(w.pool, codec.Events(), postgres.WithGuard(guard))
 	rows, err := guarded.Raws(t.Context(), "credit", 0, 1000, 10)

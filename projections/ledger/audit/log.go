@@ -2,9 +2,7 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,21 +15,9 @@ import (
 // MACs checks that the service wrote a stored row (postgres.Guard). Each method returns a
 // *eventstore.ForgedError for a row that it did not write, or that cannot be checked.
 type MACs interface {
-	// Demanded reports whether rows without a MAC are refused.
-	Demanded() bool
-	CheckEvent(ctx context.Context, e codec.Encoded, position int64, mac []byte) error
+	CheckEvent(e codec.Encoded, position int64, mac []byte) error
 	CheckSnapshot(stream eventstore.StreamID, version int64, chain, state, mac []byte) error
-	CheckBase(stream eventstore.StreamID, version int64, chain, mac []byte) error
-	// CheckDecisions checks the recorded decisions that MACs are demanded.
-	CheckDecisions(ctx context.Context, tx pgx.Tx) error
 }
-
-// The states of MACs in LogFacts.
-const (
-	macsChecked     = "checked"
-	macsNotDemanded = "not demanded"
-	macsNoKey       = "not checked, because this program has no key"
-)
 
 // maxListed is the largest number of places in each list of LogFacts.
 const maxListed = 20
@@ -41,12 +27,8 @@ const maxListed = 20
 type LogFacts struct {
 	// Position is the position of the last event.
 	Position int64 `json:"position"`
-	// MACs says whether the MACs were checked.
-	MACs string `json:"macs"`
-	// WithoutMAC is the number of events without a MAC, of a release that computed none.
-	WithoutMAC int64 `json:"without_mac"`
-	// Decisions are the recorded decisions that MACs are demanded.
-	Decisions []Decision `json:"decisions"`
+	// MACsChecked is false when this program has no key for the MACs.
+	MACsChecked bool `json:"macs_checked"`
 	// Gaps is the number of gaps between positions, and Skipped the number of positions in them. An
 	// append that is rolled back leaves a gap. FirstGaps has the first 20.
 	Gaps      int64 `json:"gaps"`
@@ -82,20 +64,11 @@ type Backward struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Decision is a recorded decision that MACs are demanded.
-type Decision struct {
-	Position int64     `json:"position"`
-	Reason   string    `json:"reason"`
-	By       string    `json:"decided_by"`
-	LostKey  bool      `json:"lost_key"`
-	At       time.Time `json:"decided_at"`
-}
-
 // verifyLog verifies what belongs to no single stream.
 func (r *run) verifyLog(ctx context.Context) error {
-	facts := &LogFacts{FirstGaps: []Gap{}, FirstBackwards: []Backward{}, Decisions: []Decision{}, Stale: append([]string{}, r.stale...)}
+	facts := &LogFacts{FirstGaps: []Gap{}, FirstBackwards: []Backward{}, MACsChecked: r.macs != nil, Stale: append([]string{}, r.stale...)}
 	r.facts = facts
-	for _, step := range []func(context.Context, *LogFacts) error{r.strayStreams, r.positions, r.times, r.decisions, r.bases, r.snapshots} {
+	for _, step := range []func(context.Context, *LogFacts) error{r.strayStreams, r.positions, r.times, r.snapshots} {
 		if err := step(ctx, facts); err != nil {
 			return err
 		}
@@ -190,75 +163,6 @@ func (r *run) times(ctx context.Context, facts *LogFacts) error {
 	if err != nil {
 		return fmt.Errorf("read the times: %w", err)
 	}
-	return nil
-}
-
-// decisions lists the decisions that MACs are demanded, and checks them.
-func (r *run) decisions(ctx context.Context, facts *LogFacts) (err error) {
-	facts.Decisions, err = collect(ctx, r.planner, "select position, reason, decided_by, lost_key, decided_at from mac_decisions order by id limit $1",
-		func(row pgx.CollectableRow) (d Decision, err error) {
-			err = row.Scan(&d.Position, &d.Reason, &d.By, &d.LostKey, &d.At)
-			d.At = d.At.UTC()
-			return d, err
-		}, maxListed)
-	if err == nil {
-		err = r.planner.QueryRow(ctx, "select count(*) from events where mac is null").Scan(&facts.WithoutMAC)
-	}
-	if err != nil {
-		return fmt.Errorf("read the decisions about MACs: %w", err)
-	}
-	switch {
-	case r.macs == nil:
-		facts.MACs = macsNoKey
-		return nil
-	case !r.macs.Demanded():
-		facts.MACs = macsNotDemanded
-	default:
-		facts.MACs = macsChecked
-	}
-	return r.forged(r.macs.CheckDecisions(ctx, r.planner))
-}
-
-const basesSQL = `
-select b.stream, b.version, b.chain, b.mac, e.chain is not distinct from b.chain
-  from stream_bases b left join events e on e.stream = b.stream and e.version = b.version`
-
-// bases checks the bases of streams with events without a MAC.
-func (r *run) bases(ctx context.Context, _ *LogFacts) error {
-	rows, err := r.planner.Query(ctx, basesSQL)
-	if err != nil {
-		return fmt.Errorf("read the bases of streams: %w", err)
-	}
-	var name string
-	var version int64
-	var chain, mac []byte
-	var same bool
-	_, err = pgx.ForEachRow(rows, []any{&name, &version, &chain, &mac, &same}, func() error {
-		stream, err := codec.ParseStreamID(name)
-		if err != nil {
-			return err
-		}
-		if !same {
-			r.mismatch(Forged, name, version, 0, "the history of the stream up to this version is not the one for which MACs were decided")
-		}
-		if r.macs == nil {
-			return nil
-		}
-		return r.forged(r.macs.CheckBase(stream, version, chain, mac))
-	})
-	if err != nil {
-		return fmt.Errorf("read the bases of streams: %w", err)
-	}
-	return nil
-}
-
-// forged turns the error of a check into a mismatch.
-func (r *run) forged(err error) error {
-	var f *eventstore.ForgedError
-	if !errors.As(err, &f) {
-		return err
-	}
-	r.mismatch(Forged, f.Stream.String(), f.Version, f.Position, "%s", f.Problem)
 	return nil
 }
 

@@ -70,7 +70,7 @@ func (s *scanner) scan(ctx context.Context, decode bool, take func(stream string
 				return fmt.Errorf("read the log: %w", err)
 			}
 		}
-		e, err := s.follow(ctx, raw)
+		e, err := s.follow(raw)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (s *scanner) scan(ctx context.Context, decode bool, take func(stream string
 }
 
 // follow checks the hash of an event, unless the previous event is missing, and its MAC.
-func (s *scanner) follow(ctx context.Context, raw [][]byte) (stored, error) {
+func (s *scanner) follow(raw [][]byte) (stored, error) {
 	if string(raw[colAccount]) != s.account {
 		s.account = string(raw[colAccount])
 	}
@@ -107,7 +107,7 @@ func (s *scanner) follow(ctx context.Context, raw [][]byte) (stored, error) {
 	}
 	if s.macs != nil {
 		var forged *eventstore.ForgedError
-		if err := s.macs.CheckEvent(ctx, row, e.position, raw[colMAC]); errors.As(err, &forged) {
+		if err := s.macs.CheckEvent(row, e.position, raw[colMAC]); errors.As(err, &forged) {
 			e.forged = forged.Problem
 		} else if err != nil {
 			return e, err

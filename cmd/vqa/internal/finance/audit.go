@@ -3,7 +3,6 @@ package finance
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/audit"
@@ -41,15 +40,11 @@ func printLog(s terminal.Screen, l *audit.LogFacts) {
 	if l == nil {
 		return
 	}
-	fmt.Fprintf(s, "  the log ends at position %s; MACs: %s; %s events have none\n", terminal.Thousands(l.Position), l.MACs, terminal.Thousands(l.WithoutMAC))
-	for _, d := range l.Decisions {
-		lost := ""
-		if d.LostKey {
-			lost = ", after the loss of a key"
-		}
-		fmt.Fprintf(s, "  MACs were demanded at position %s by %s (%s)%s: %s\n",
-			terminal.Thousands(d.Position), terminal.Printable(d.By), d.At.Format(time.RFC3339), lost, terminal.Printable(d.Reason))
+	macs := "checked"
+	if !l.MACsChecked {
+		macs = "not checked, because this program has no key"
 	}
+	fmt.Fprintf(s, "  the log ends at position %s; MACs: %s\n", terminal.Thousands(l.Position), macs)
 	fmt.Fprintf(s, "  %s snapshots and %s rows of other read models were compared with their events\n", terminal.Thousands(l.Snapshots), terminal.Thousands(l.Rows))
 	if len(l.Stale) > 0 {
 		fmt.Fprintf(s, "  not compared, because they wait for a rebuild: %s\n", strings.Join(l.Stale, ", "))
