@@ -9,7 +9,7 @@ import (
 
 // signIn signs in one of a few people. They may have signed in before.
 func (c *client) signIn(ctx context.Context) error {
-	_, err := c.SignIn(ctx, "https://id.example", fmt.Sprint(c.name, c.rand.IntN(3)), "req")
+	_, err := c.SignIn(ctx, command.Person{Issuer: "https://id.example", Subject: fmt.Sprint(c.name, c.rand.IntN(3))}, "req")
 	return err
 }
 

@@ -270,7 +270,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 		Rates:      edge.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
 		Vocabulary: s.vocabulary,
 		Tools:      s.agentTools(c), Authorization: authorization,
-		CheckURL: s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
+		Targets: s.intake.Client, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Demos: s.demos(),
 		Pricing: httpapi.Pricing{
 			PricePerSecondCents: c.PricePerSecondCents, SignupGrantSeconds: c.SignupGrantSeconds,

@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,4 +55,40 @@ func TestSignUp(t *testing.T) {
 				return "unowned", scenario.Outcome(events, err)
 			}
 		})
+}
+
+func TestEmail(t *testing.T) {
+	t.Parallel()
+	first := []account.Event{
+		account.Opened{AccountID: "acct_1", Tier: account.Paid, At: scenario.Now},
+		account.SignedUp{AccountID: "acct_1", Owner: "hash", At: scenario.Now},
+		account.EmailStated{AccountID: "acct_1", Email: "ada@example.com", At: scenario.Now},
+	}
+	stated := func(email string) account.SignUp {
+		return account.SignUp{AccountID: "acct_1", Owner: "hash", Email: email}
+	}
+	aggregate.Run(t, cases{
+		{Name: "the first sign-in", When: stated("ada@example.com"), Then: first},
+		{Name: "the same again", Given: first, When: stated("ada@example.com")},
+		{Name: "a sign-in without one", Given: first, When: stated("")},
+		{Name: "another one", Given: first, When: stated("ada@example.org"), Then: []account.Event{
+			account.EmailStated{AccountID: "acct_1", Email: "ada@example.org", At: scenario.Now},
+		}},
+	})
+	require.Equal(t, "ada@example.com", aggregate.Fold(first...).Email)
+}
+
+func TestOnlyVerifiedAddressesCount(t *testing.T) {
+	t.Parallel()
+	for _, c := range []account.EmailClaims{{Email: "ada@example.com", EmailVerified: true}, {Email: "ada@example.com", EmailVerified: "true"}} {
+		require.Equal(t, "ada@example.com", c.Verified())
+	}
+	for _, c := range []account.EmailClaims{
+		{}, {Email: "ada@example.com"}, {Email: "ada@example.com", EmailVerified: false}, {Email: "ada@example.com", EmailVerified: 1.0},
+		{Email: 7.0, EmailVerified: true}, {Email: "ada", EmailVerified: true}, {Email: "Ada <ada@example.com>", EmailVerified: true},
+		{Email: "ada@example.com\r\nBcc: eve@example.com", EmailVerified: true}, {Email: "ädä@example.com", EmailVerified: true},
+		{Email: strings.Repeat("a", 250) + "@b.cd", EmailVerified: true},
+	} {
+		require.Empty(t, c.Verified(), "%+v", c)
+	}
 }

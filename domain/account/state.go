@@ -32,6 +32,8 @@ type State struct {
 	OpenedAt time.Time `json:"opened_at"`
 	// Owner is empty for an account without a signed-in owner. See OwnerHash.
 	Owner string `json:"owner,omitempty"`
+	// Email is the address with which the owner last signed in, or empty. It gets notices about webhook endpoints.
+	Email string `json:"email,omitempty"`
 	// RestrictedAt is nil unless the account is restricted.
 	RestrictedAt *time.Time `json:"restricted_at,omitempty"`
 	// Keys by id. The map is never changed in place.
@@ -48,6 +50,8 @@ func Evolve(s State, event Event) State {
 		s.ID, s.Tier, s.OpenedAt = e.AccountID, e.Tier, e.At
 	case SignedUp:
 		s.Owner = e.Owner
+	case EmailStated:
+		s.Email = e.Email
 	case Upgraded:
 		s.Tier = e.Tier
 	case Restricted:

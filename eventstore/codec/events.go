@@ -17,6 +17,7 @@ func Events() *Codec {
 	return New(
 		Register[account.Opened]("account.opened"),
 		Register[account.SignedUp]("account.signed_up"),
+		Register[account.EmailStated]("account.email_stated"),
 		Register[account.KeyIssued]("account.key_issued"),
 		Register[account.KeyReplaced]("account.key_replaced"),
 		Register[account.KeyUsed]("account.key_used"),

@@ -108,7 +108,7 @@ func everyFlow(t *testing.T, w *world) {
 	grantFlow(t, w, caller)
 	streamFlow(t, w)
 	signInFlow(t, w)
-	_, err = w.SignIn(ctx, "https://id.example", "jo", "req_1")
+	_, err = w.SignIn(ctx, Person{Issuer: "https://id.example", Subject: "jo", Email: "jo@example.com"}, "req_1")
 	ok(err)
 	_, err = w.MintClientToken(ctx, caller, MintClientToken{Scopes: []string{"analyses:read"}, Life: account.MinClientTokenLife})
 	ok(err)

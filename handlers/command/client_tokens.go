@@ -83,13 +83,13 @@ func checkBound(ss *session, caller Caller, c MintClientToken) error {
 	return err
 }
 
-// SignIn opens the account of a person at the first sign-in with a session of the issuer. It is
-// idempotent. It returns the account's id.
-func (s *Service) SignIn(ctx context.Context, issuer, subject, requestID string) (string, error) {
-	accountID := account.OwnedID(issuer, subject)
+// SignIn opens the account of a person at the first sign-in with a session of the issuer, and notes a new email
+// address. It is idempotent. It returns the account's id.
+func (s *Service) SignIn(ctx context.Context, p Person, requestID string) (string, error) {
+	accountID := account.OwnedID(p.Issuer, p.Subject)
 	caller := Caller{AccountID: accountID, Livemode: true, RequestID: requestID}
 	err := s.Pipeline.do(ctx, caller.intent(accounts.Stream(accountID)), func(ss *session) error {
-		_, err := accounts.record(ss, accountID, account.SignUp{AccountID: accountID, Owner: account.OwnerHash(issuer, subject)})
+		_, err := accounts.record(ss, accountID, account.SignUp{AccountID: accountID, Owner: account.OwnerHash(p.Issuer, p.Subject), Email: p.Email})
 		return err
 	})
 	return accountID, err

@@ -106,7 +106,7 @@ func TestSignIn(t *testing.T) {
 	w := newWorld(t)
 	before := len(w.history())
 	errs := together(20, func(int) error {
-		_, err := w.SignIn(t.Context(), "https://id.example", "ann", "req_1")
+		_, err := w.SignIn(t.Context(), Person{Issuer: "https://id.example", Subject: "ann"}, "req_1")
 		return err
 	})
 	require.Equal(t, map[string]int{"ok": 20}, tally(errs))
@@ -114,12 +114,12 @@ func TestSignIn(t *testing.T) {
 	require.Equal(t, []string{"account.opened", "account.signed_up"}, types(recorded))
 	require.Equal(t, "session", recorded[0].Meta.Actor)
 
-	accountID, err := w.SignIn(t.Context(), "https://id.example", "ann", "req_2")
+	accountID, err := w.SignIn(t.Context(), Person{Issuer: "https://id.example", Subject: "ann"}, "req_2")
 	require.NoError(t, err)
 	a := stateOf(w, accounts, accountID)
 	require.Equal(t, account.Paid, a.Tier)
 	require.Equal(t, account.OwnerHash("https://id.example", "ann"), a.Owner)
-	other, err := w.SignIn(t.Context(), "https://id.example", "bob", "req_3")
+	other, err := w.SignIn(t.Context(), Person{Issuer: "https://id.example", Subject: "bob"}, "req_3")
 	require.NoError(t, err)
 	require.NotEqual(t, accountID, other)
 }

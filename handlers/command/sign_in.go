@@ -65,6 +65,8 @@ type OpenedSession struct {
 // Person is a person as the OpenID provider states them.
 type Person struct {
 	Issuer, Subject string
+	// Email is an address that the issuer has verified, or empty.
+	Email string
 	// Proof is the state of the redirect. It opens one session.
 	Proof string
 }
@@ -77,7 +79,7 @@ func (s *Service) OpenPersonSession(ctx context.Context, p Person, from Browser)
 	if err != nil {
 		return OpenedSession{}, err
 	}
-	signUp := account.SignUp{AccountID: o.open.AccountID, Owner: account.OwnerHash(p.Issuer, p.Subject)}
+	signUp := account.SignUp{AccountID: o.open.AccountID, Owner: account.OwnerHash(p.Issuer, p.Subject), Email: p.Email}
 	in := o.caller.intent(accounts.Stream(o.open.AccountID), personSessions.Stream(o.open.SessionID))
 	err = s.Pipeline.do(ctx, in, func(ss *session) error { return o.record(ss, signUp) })
 	return o.opened, err

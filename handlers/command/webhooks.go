@@ -81,8 +81,8 @@ func (s *Service) DeleteWebhookEndpoint(ctx context.Context, caller Caller, endp
 // FailWebhookEndpoint disables an endpoint whose deliveries fail since a time. It is idempotent. disabled is false
 // when the endpoint got another address or was enabled since then. Error: resource_not_found for an endpoint that
 // was deleted.
-func (s *Service) FailWebhookEndpoint(ctx context.Context, cause Cause, e webhook.Endpoint, failedAt time.Time) (disabled bool, err error) {
-	in := intent{accountID: e.AccountID, meta: s.systemMeta(cause, e.AccountID, "webhooks")}
+func (s *Service) FailWebhookEndpoint(ctx context.Context, e webhook.Endpoint, failedAt time.Time) (disabled bool, err error) {
+	in := intent{accountID: e.AccountID, meta: s.systemMeta(Cause{}, e.AccountID, "webhooks")}
 	in.streams = append(in.streams, webhooks.Stream(e.AccountID))
 	e, err = s.changeEndpoint(ctx, in, e.ID, webhook.Fail{Ref: webhook.Ref{ID: e.ID, Livemode: e.Livemode}, FailedAt: failedAt})
 	return err == nil && !e.Enabled(), err

@@ -31,7 +31,7 @@ func webhookFlow(t *testing.T, w *world, caller Caller) {
 	ok(w.DisableWebhookEndpoint(ctx, caller, made.ID))
 	ok(w.EnableWebhookEndpoint(ctx, caller, made.ID))
 	require.NoError(t, w.WarnWebhookEndpoint(ctx, made.Endpoint, w.clock.Now()))
-	_, err = w.FailWebhookEndpoint(ctx, Cause{}, made.Endpoint, w.clock.Now())
+	_, err = w.FailWebhookEndpoint(ctx, made.Endpoint, w.clock.Now())
 	require.NoError(t, err)
 	require.NoError(t, w.DeleteWebhookEndpoint(ctx, caller, made.ID))
 
@@ -108,17 +108,16 @@ func TestEndpointsOfOthersAreUnknown(t *testing.T) {
 	require.Equal(t, []webhook.Endpoint{made.Endpoint}, stateOf(w, webhooks, owner.AccountID).Endpoints)
 }
 
-// TestAFailingEndpointIsDisabledByTheService checks who disabled it, and for which event.
+// TestAFailingEndpointIsDisabledByTheService checks who disabled it.
 func TestAFailingEndpointIsDisabledByTheService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	caller := w.account(0)
 	made, err := w.CreateWebhookEndpoint(t.Context(), caller, hookSettings)
 	require.NoError(t, err)
-	cause := Cause{RequestID: "req_1", CorrelationID: "req_1", CausationID: "position:7"}
 	failed := w.clock.Now()
 	for range 2 {
-		disabled, err := w.FailWebhookEndpoint(t.Context(), cause, made.Endpoint, failed)
+		disabled, err := w.FailWebhookEndpoint(t.Context(), made.Endpoint, failed)
 		require.NoError(t, err)
 		require.True(t, disabled)
 	}
@@ -126,7 +125,6 @@ func TestAFailingEndpointIsDisabledByTheService(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, recorded, 2, "the second time changes nothing")
 	require.Equal(t, "system:webhooks", recorded[1].Meta.Actor)
-	require.Equal(t, "position:7", recorded[1].Meta.CausationID)
 	require.Equal(t, webhook.AutoFailure, recorded[1].Event.(webhook.Disabled).Reason)
 
 	w.clock.advance(time.Hour)
@@ -134,10 +132,10 @@ func TestAFailingEndpointIsDisabledByTheService(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, e.Enabled())
 	require.Equal(t, w.clock.Now(), e.FailuresSince, "earlier failures do not count")
-	disabled, err := w.FailWebhookEndpoint(t.Context(), cause, made.Endpoint, failed)
+	disabled, err := w.FailWebhookEndpoint(t.Context(), made.Endpoint, failed)
 	require.NoError(t, err)
 	require.False(t, disabled)
 	require.NoError(t, w.DeleteWebhookEndpoint(t.Context(), caller, made.ID))
-	_, err = w.FailWebhookEndpoint(t.Context(), cause, made.Endpoint, w.clock.Now())
+	_, err = w.FailWebhookEndpoint(t.Context(), made.Endpoint, w.clock.Now())
 	requireFault(t, err, fault.ResourceNotFound)
 }

@@ -175,7 +175,7 @@ func (w *table) credentials() [][]credential {
 
 // signIn opens the account of a person, with credits.
 func (w *table) signIn(subject string) string {
-	accountID, err := w.service.SignIn(w.t.Context(), w.issuer.name, subject, "req")
+	accountID, err := w.service.SignIn(w.t.Context(), command.Person{Issuer: w.issuer.name, Subject: subject}, "req")
 	require.NoError(w.t, err)
 	_, err = w.service.GrantCredits(w.t.Context(), command.GrantCredits{
 		CreditChange: command.CreditChange{AccountID: accountID, Reason: "test", Operator: "test", Idempotency: &command.Idempotency{Key: "grant"}},

@@ -162,9 +162,8 @@ type Options struct {
 	Tools func(*edge.Edge) http.Handler
 	// Authorization serves the paths of OAuth; see edge.Options.
 	Authorization http.Handler
-	// CheckURL refuses a URL that must not be fetched. It uses no network. Errors:
-	// url_forbidden, validation_failed.
-	CheckURL func(rawURL string) error
+	// Targets checks the URLs that the service is asked to call.
+	Targets edge.Targets
 	// Vocabulary returns the classes of the engine's model, or none if the model accepts any
 	// term. ok is false while they are unknown. If Vocabulary is nil, or if the catalog has
 	// an open vocabulary, the catalog is used.
@@ -239,7 +238,7 @@ func (o *Options) check() error {
 	required := map[string]bool{
 		"Service": o.Service != nil, "Resources": o.Resources != nil, "Ledger": o.Ledger != nil, "Objects": o.Objects != nil, "Events": o.Events != nil,
 		"Windows": o.Windows != nil, "Locks": o.Locks != nil,
-		"CheckURL": o.CheckURL != nil, "Fixture.Video": len(o.Fixture.Video) > 0, "Fixture.Prompt": o.Fixture.Prompt != "",
+		"Targets": o.Targets != nil, "Fixture.Video": len(o.Fixture.Video) > 0, "Fixture.Prompt": o.Fixture.Prompt != "",
 		"Wake": o.Wake != nil, "PublicURL": o.PublicURL != "", "Metrics": o.Metrics != nil,
 		"SandboxAddress": o.SandboxAddress != nil, "Log": o.Log != nil,
 		"FormKey": len(o.FormKey) > 0, "Live": o.Live != nil,
@@ -259,7 +258,7 @@ func (o *Options) check() error {
 func (o Options) edge(c *edge.Contract, operations edge.Operations, deprecations []edge.Deprecation) edge.Options {
 	return edge.Options{
 		Contract: c, Operations: operations, Service: o.Service, Accounts: edge.Prove(o.Resources, o.Service, o.Forged, o.Service.Now), Windows: o.Windows, Rates: o.Rates, Creates: o.Creates, Locks: o.Locks,
-		ObjectHandler: o.ObjectHandler, CheckURL: o.CheckURL, LegacyKeys: o.LegacyKeys, KeyUsed: o.KeyUsed, Sessions: o.Sessions,
+		ObjectHandler: o.ObjectHandler, Targets: o.Targets, LegacyKeys: o.LegacyKeys, KeyUsed: o.KeyUsed, Sessions: o.Sessions,
 		PublicURL: o.PublicURL, Deprecations: deprecations, Answered: o.Answered, Address: o.SandboxAddress, Passing: o.Passing, RequestTimeout: o.RequestTimeout,
 		Tools: o.Tools, Authorization: o.Authorization, BodyPace: o.BodyPace, ResponsePace: o.ResponsePace, Log: o.Log,
 	}

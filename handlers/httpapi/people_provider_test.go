@@ -117,7 +117,7 @@ func (p *openIDProvider) signIn(at string) string {
 	require.Equal(p.t, "code", asked.Get("response_type"))
 	require.Equal(p.t, "S256", asked.Get("code_challenge_method"))
 	require.Equal(p.t, "client-1", asked.Get("client_id"))
-	require.Equal(p.t, "openid", asked.Get("scope"))
+	require.Equal(p.t, "openid email", asked.Get("scope"))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	asked.Set("subject", p.subject)
@@ -155,6 +155,7 @@ func (v *visitor) start(returnTo string) string {
 func TestSignInAtAProvider(t *testing.T) {
 	t.Parallel()
 	w, p := openWithProvider(t)
+	p.change = func(claims map[string]any) { claims["email"], claims["email_verified"] = "ada@example.com", true }
 	v := w.visitor()
 	require.Contains(t, string(v.open("/signin?return_to=/claim").raw), `href="/signin/provider?return_to=%2Fclaim"`)
 	back := p.signIn(v.start("/claim"))
@@ -162,7 +163,7 @@ func TestSignInAtAProvider(t *testing.T) {
 	got := v.send(http.MethodGet, back, "", "", "Sec-Fetch-Site", "cross-site")
 	require.Equal(t, "/claim", got.Header.Get("Location"), string(got.raw))
 	says(t, v.open("/claim"), "Enter the code")
-	require.Equal(t, 1, w.count("select count(*) from accounts where id = $1", account.OwnedID(p.server.URL, p.subject)))
+	require.Equal(t, 1, w.count("select count(*) from accounts where id = $1 and doc->>'email' = 'ada@example.com'", account.OwnedID(p.server.URL, p.subject)))
 	require.Contains(t, string(v.open("/account/sessions").raw), "by provider")
 	require.Zero(t, w.count("select count(*) from events where data::text like '%ada-at-the-provider%'"), "the subject is not stored")
 	problem(t, v.open(back), http.StatusUnauthorized, "did not start this sign-in")

@@ -20,7 +20,9 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/account"
 	"vqa/domain/fault"
+	"vqa/handlers/command"
 	"vqa/handlers/httpapi/edge"
 )
 
@@ -193,16 +195,35 @@ func TestSessionVerify(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			subject, err := sessions.Verify(t.Context(), tt.token)
+			person, err := sessions.Verify(t.Context(), tt.token)
 			if tt.ok {
 				require.NoError(t, err)
-				require.Equal(t, "user", subject)
+				require.Equal(t, command.Person{Issuer: i.name, Subject: "user"}, person)
 				return
 			}
 			require.True(t, fault.Has(err, fault.InvalidAPIKey), "%v", err)
-			require.Empty(t, subject)
+			require.Empty(t, person)
 		})
 	}
+}
+
+// TestASessionStatesTheEmail: the address of an account follows the sessions of its owner.
+func TestASessionStatesTheEmail(t *testing.T) {
+	t.Parallel()
+	w, i := openWithSessions(t)
+	for _, email := range []string{"ada@example.com", "ada@example.org"} {
+		claims := struct {
+			jwt.Claims
+			Email    string `json:"email"`
+			Verified bool   `json:"email_verified"`
+		}{i.claims("ada", w.now()), email, true}
+		raw := sign(t, jose.RS256, jose.JSONWebKey{Key: i.rsaKey, KeyID: i.id}, claims)
+		for range 2 {
+			require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/v1/videos", "", "Authorization", "Bearer "+raw).StatusCode)
+		}
+		require.Equal(t, 1, w.count("select count(*) from accounts where id = $1 and doc->>'email' = $2", account.OwnedID(i.name, "ada"), email))
+	}
+	require.Equal(t, 2, w.count("select count(*) from events where type = 'account.email_stated'"))
 }
 
 func TestSessionAudience(t *testing.T) {

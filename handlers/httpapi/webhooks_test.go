@@ -107,7 +107,7 @@ func TestWebhookEndpointsAreManaged(t *testing.T) {
 	}
 	e, err := resources.NewReader(w.pool).WebhookEndpoint(t.Context(), resources.Tenant{AccountID: c.key.AccountID, Livemode: true}, endpointID)
 	require.NoError(t, err)
-	_, err = w.service.FailWebhookEndpoint(t.Context(), command.Cause{}, e, w.now())
+	_, err = w.service.FailWebhookEndpoint(t.Context(), e, w.now())
 	require.NoError(t, err)
 	require.Equal(t, "auto_failure", c.do(http.MethodGet, path, "").at("disabled_reason"))
 	require.Equal(t, "enabled", c.do(http.MethodPost, path+"/enable", "").at("status"))
@@ -230,7 +230,7 @@ func TestWebhookTargetsMustBePublic(t *testing.T) {
 	path := "/v1/webhook_endpoints/" + c.endpoint(`{}`).at("id").(string)
 	for _, forbidden := range []string{
 		"http://example.com/hook", "ftp://example.com", "https://localhost/hook", "https://127.0.0.1", "https://169.254.169.254/latest",
-		"https://[::1]/", "https://10.0.0.1", "https://0x7f.1/", "https://2130706433/", "https://example.com:8443/",
+		"https://[::1]/", "https://10.0.0.1", "https://0x7f.1/", "https://2130706433/", "https://example.com:993/",
 		"https://user:password@example.com/", "https://intranet/", "https://db.internal/", "https://%31%32%37.0.0.1/",
 	} {
 		for _, got := range []response{

@@ -211,7 +211,7 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 		Events:     public.NewReader(postgres.New(w.pool, codec.Events())),
 		Deliveries: deliveries.New(w.pool), DeliverNow: func() {},
 		Live: &liveNode{service: w.service, read: resources.NewReader(w.pool)}, StreamWindows: streamWindows,
-		ObjectHandler: store, CheckURL: client.CheckURL, Pricing: pricing(), Wake: w.watch, PublicURL: w.url,
+		ObjectHandler: store, Targets: client, Pricing: pricing(), Wake: w.watch, PublicURL: w.url,
 		Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Metrics: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 			rw.Header().Set("Content-Type", "text/plain; version=0.0.4")

@@ -12,7 +12,7 @@
 //     if the provider fails.
 //
 // It is also the OpenID provider at which people sign in (OpenID): the code flow with PKCE, a nonce and a state.
-// Of the statement of the provider, only the subject is kept. The signature, the issuer, the audience, the times
+// Of the statement of the provider, only the subject and a verified email address are kept. The signature, the issuer, the audience, the times
 // and the nonce are checked.
 //
 // It may import domain, go-oidc, oauth2 and the standard library. The caller passes the HTTP transport.

@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"vqa/domain/account"
 	"vqa/domain/fault"
 )
 
@@ -108,7 +109,7 @@ func (o *OpenID) config(ctx context.Context) (*oidc.Provider, *oauth2.Config, er
 	}
 	return o.provider, &oauth2.Config{
 		ClientID: o.opt.ClientID, ClientSecret: o.opt.ClientSecret, Endpoint: o.endpoint, RedirectURL: o.opt.RedirectURL,
-		Scopes: []string{oidc.ScopeOpenID},
+		Scopes: []string{oidc.ScopeOpenID, "email"},
 	}, nil
 }
 
@@ -141,17 +142,18 @@ func (o *OpenID) Start(ctx context.Context, state, nonce, verifier string) (stri
 	return flow.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), nil
 }
 
-// Finish exchanges the code of a sign-in for the subject of the person. Errors: invalid_api_key if the provider refuses
-// the code, or states something that is not valid; upstream_error if it fails.
-func (o *OpenID) Finish(ctx context.Context, code, nonce, verifier string) (subject string, err error) {
+// Finish exchanges the code of a sign-in for the subject of the person and the verified email address, if the provider
+// states one. Errors: invalid_api_key if the provider refuses the code, or states something that is not valid;
+// upstream_error if it fails.
+func (o *OpenID) Finish(ctx context.Context, code, nonce, verifier string) (subject, email string, err error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, o.client), o.opt.Timeout)
 	defer cancel()
 	provider, flow, err := o.config(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	refused := func(cause error) (string, error) {
-		return "", fault.New(fault.InvalidAPIKey, "The provider did not confirm this sign-in. Start again.").WithCause(cause)
+	refused := func(cause error) (string, string, error) {
+		return "", "", fault.New(fault.InvalidAPIKey, "The provider did not confirm this sign-in. Start again.").WithCause(cause)
 	}
 	tokens, err := flow.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	var answer *oauth2.RetrieveError
@@ -160,7 +162,7 @@ func (o *OpenID) Finish(ctx context.Context, code, nonce, verifier string) (subj
 		// The cause leaves out the body, which may repeat the code.
 		return refused(fmt.Errorf("the provider refused the code with status %d, %q", answer.Response.StatusCode, answer.ErrorCode))
 	case err != nil:
-		return "", unavailable(errors.New("the exchange of the code failed"))
+		return "", "", unavailable(errors.New("the exchange of the code failed"))
 	}
 	raw, given := tokens.Extra("id_token").(string)
 	if !given {
@@ -178,5 +180,9 @@ func (o *OpenID) Finish(ctx context.Context, code, nonce, verifier string) (subj
 	if stated.Subject == "" || len(stated.Subject) > maxSubject {
 		return refused(errors.New("the statement has no subject of 1 to 255 bytes"))
 	}
-	return stated.Subject, nil
+	var address account.EmailClaims
+	if err := stated.Claims(&address); err != nil {
+		return refused(err)
+	}
+	return stated.Subject, address.Verified(), nil
 }

@@ -36,9 +36,7 @@ type finished struct {
 	deliveries.Result
 	// ending is the outcome for the log, or nil when the delivery waits again.
 	ending *command.Ending
-	// gone is the endpoint that asked not to be called again, or nil.
-	gone  *webhook.Endpoint
-	cause command.Cause
+	cause  command.Cause
 }
 
 // attempt makes the attempt of a claim, given the endpoints of its account. It returns errInterrupted
@@ -69,10 +67,6 @@ func (d *Dispatcher) attempt(ctx context.Context, c deliveries.Claimed, endpoint
 		return f.delivered(c), nil
 	}
 	f.Error = new(reason(response, err))
-	if response.Status == http.StatusGone && known {
-		f.gone = &endpoint
-		return f.dead(c, webhook.EndpointDisabled), nil
-	}
 	now := d.Now()
 	at, ok := d.Schedule.Next(c.Step+1, now, retryAfter(response.RetryAfter, now), d.Random())
 	if !ok {

@@ -30,7 +30,7 @@ type Queue interface {
 // Outcomes records the ends of deliveries in the log.
 type Outcomes interface {
 	EndDelivery(ctx context.Context, e command.Ending) error
-	FailWebhookEndpoint(ctx context.Context, cause command.Cause, e webhook.Endpoint, failedAt time.Time) (disabled bool, err error)
+	FailWebhookEndpoint(ctx context.Context, e webhook.Endpoint, failedAt time.Time) (disabled bool, err error)
 	WarnWebhookEndpoint(ctx context.Context, e webhook.Endpoint, failingSince time.Time) error
 }
 

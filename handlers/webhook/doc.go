@@ -25,12 +25,8 @@
 //
 //	answer                       next
 //	2xx                          delivered
-//	410 from an endpoint         the endpoint is disabled (auto_failure), the delivery is dead
 //	any other answer, or none    the next attempt of the schedule; after the last one, dead
 //	no attempt: the endpoint is disabled or deleted, or the resource was deleted: dead
-//
-// A 410 to an attempt that began before the endpoint got its address or was enabled does not count: the
-// delivery is repeated after a minute.
 //
 // Before a delivery ends, its outcome is appended to the log. A crash between the two repeats the
 // attempt. The receiver gets the event again, with the same id.

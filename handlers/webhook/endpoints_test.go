@@ -17,45 +17,6 @@ import (
 	"vqa/handlers/webhook"
 )
 
-// TestALateGoneDoesNotCount changes the address of an endpoint, or enables it again, while the old address
-// prepares its 410.
-func TestALateGoneDoesNotCount(t *testing.T) {
-	t.Parallel()
-	for name, change := range map[string]func(w *world, endpointID string) []eventstore.Event{
-		"another address": func(w *world, endpointID string) []eventstore.Event {
-			return []eventstore.Event{domain.Changed{
-				AccountID: "acct_1", EndpointID: endpointID, URL: w.receiver.URL + "/new", Events: []string{"video.ready"}, At: time.Now(),
-			}}
-		},
-		"enabled again": func(_ *world, endpointID string) []eventstore.Event {
-			return []eventstore.Event{
-				domain.Disabled{AccountID: "acct_1", EndpointID: endpointID, Reason: domain.ByUser, At: time.Now()},
-				domain.Enabled{AccountID: "acct_1", EndpointID: endpointID, At: time.Now()},
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := open(t)
-			endpointID, _ := w.endpoint("acct_1", "/old")
-			asked, changed := make(chan struct{}), make(chan struct{})
-			w.receiver.on("/old", func(rw http.ResponseWriter, _ *http.Request) {
-				close(asked)
-				<-changed
-				rw.WriteHeader(http.StatusGone)
-			})
-			w.start("node_a")
-			w.handle(w.ready("acct_1"))
-			<-asked
-			w.append("acct_1", fold.Webhook.Stream("acct_1"), change(w, endpointID)...)
-			close(changed)
-			w.eventually(1, "select count(*) from webhook_deliveries where status = 'failed' and attempt_count = 1 and last_response_status = 410")
-			require.Zero(t, w.count("select count(*) from events where type = 'delivery.dead' or type = 'webhook.disabled' and data->>'reason' = 'auto_failure'"))
-			require.Equal(t, 1, w.count("select count(*) from webhook_queue where due > clock_timestamp() + interval '30 seconds'"), "it is repeated")
-		})
-	}
-}
-
 // counting counts the streams that are read from their first event.
 type counting struct {
 	*postgres.Store

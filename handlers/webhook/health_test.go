@@ -29,7 +29,8 @@ func (c *clock) now() time.Time { return c.began.Add(time.Duration(c.ahead.Load(
 // at sets the time since the beginning.
 func (c *clock) at(d time.Duration) { c.ahead.Store(int64(d)) }
 
-func refuse(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusServiceUnavailable) }
+// refuse answers 410, which is a failure like any other.
+func refuse(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusGone) }
 
 // TestTheWholeSchedule makes all attempts of a delivery in virtual time.
 func TestTheWholeSchedule(t *testing.T) {

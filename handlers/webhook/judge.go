@@ -3,7 +3,6 @@ package webhook
 import (
 	"vqa/domain/fault"
 	"vqa/domain/webhook"
-	"vqa/handlers/command"
 	"vqa/projections/deliveries"
 )
 
@@ -34,7 +33,7 @@ func (w *worker) judgeOne(f deliveries.FailingTarget) error {
 	about := []any{"endpoint_id", e.ID, "account_id", e.AccountID, "failing_since", *f.FirstFailureAt}
 	switch f.Verdict(w.Now()) {
 	case webhook.GiveUp:
-		disabled, err := w.Outcomes.FailWebhookEndpoint(w.ctx, command.Cause{}, e, *f.FirstFailureAt)
+		disabled, err := w.Outcomes.FailWebhookEndpoint(w.ctx, e, *f.FirstFailureAt)
 		if err != nil && !fault.Has(err, fault.ResourceNotFound) {
 			return err
 		}

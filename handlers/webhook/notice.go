@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"vqa/domain/account"
 	"vqa/domain/webhook"
 	"vqa/eventstore"
 	"vqa/eventstore/fold"
@@ -27,8 +28,8 @@ type Notifier struct {
 	PublicURL string
 }
 
-// The bounds of emails. Nobody confirms an address, and an account can make an endpoint fail with one 410, so
-// these are what protects the owner of a foreign address.
+// The bounds of emails. Nobody confirms an address, and an account can make its endpoints fail, so these are what
+// protects the owner of a foreign address.
 const (
 	// maxNotices bounds the emails about the endpoints of an account within noticeWindow: a warning and a disabling
 	// for each.
@@ -39,8 +40,9 @@ const (
 	noticePages, noticePage = 10, 1000
 )
 
-// Notify sends a notice, unless the endpoint is gone, has no address, is in test mode, or was enabled since, or the
-// account had too many notices. The error is that of the mailer or of the log.
+// Notify sends a notice to the notice_email of the endpoint, or else to the address with which the owner of the account
+// signed in. It sends none if there is no address, the endpoint is gone, in test mode or was enabled since, or the account
+// had too many notices. The error is that of the mailer or of the log.
 func (n Notifier) Notify(ctx context.Context, notice command.Notice) error {
 	stream := fold.Webhook.Stream(notice.AccountID)
 	histories, err := n.Streams.Load(ctx, stream)
@@ -53,13 +55,31 @@ func (n Notifier) Notify(ctx context.Context, notice command.Notice) error {
 	}
 	e, known := state.Endpoint(notice.EndpointID)
 	// Anybody can have a test key, so a notice of test mode could go to anybody.
-	if !known || e.NoticeEmail == "" || !e.Livemode || e.Enabled() == notice.Disabled {
+	if !known || !e.Livemode || e.Enabled() == notice.Disabled {
 		return nil
+	}
+	to, err := n.addressee(ctx, e)
+	if to == "" || err != nil {
+		return err
 	}
 	if many, err := n.tooMany(ctx, notice, stream, histories[stream].Version); many || err != nil {
 		return err
 	}
-	return n.Mailer.Send(ctx, n.message(notice, e))
+	return n.Mailer.Send(ctx, n.message(notice, e, to))
+}
+
+// addressee returns the address that gets the notices about an endpoint, or an empty one.
+func (n Notifier) addressee(ctx context.Context, e webhook.Endpoint) (string, error) {
+	if e.NoticeEmail != "" {
+		return e.NoticeEmail, nil
+	}
+	stream := fold.Account.Stream(e.AccountID)
+	recorded, err := n.Streams.LoadAll(ctx, stream)
+	if err != nil {
+		return "", fmt.Errorf("the account %s: %w", e.AccountID, err)
+	}
+	a, err := fold.Account.Fold(account.State{}, recorded...)
+	return a.Email, err
 }
 
 // tooMany reports whether an account had maxNotices notices in the time before this one.
@@ -102,7 +122,7 @@ func noticed(e eventstore.Event) bool {
 }
 
 // message has nothing of the endpoint that its owner wrote, except the host of its URL.
-func (n Notifier) message(notice command.Notice, e webhook.Endpoint) mail.Message {
+func (n Notifier) message(notice command.Notice, e webhook.Endpoint, to string) mail.Message {
 	at := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 	host := e.URL
 	if u, err := url.Parse(e.URL); err == nil {
@@ -116,13 +136,13 @@ func (n Notifier) message(notice command.Notice, e webhook.Endpoint) mail.Messag
 		fmt.Sprintf("All attempts to deliver events to %s have failed since %s. The endpoint will be disabled after 72 hours of failures.\n", host, at(notice.FailingSince))
 	if notice.Disabled {
 		subject = fmt.Sprintf("Webhook endpoint %s was disabled", e.ID)
-		text = fmt.Sprintf("The endpoint on %s was disabled at %s, because it failed for 72 hours or responded with 410.\n\n"+
+		text = fmt.Sprintf("The endpoint on %s was disabled at %s, because all attempts failed for 72 hours.\n\n"+
 			"Events are kept meanwhile. When the endpoint works again, enable it and send them:\nPOST %s/v1/webhook_endpoints/%s/enable {\"redeliver\": true}\n",
 			host, at(notice.At), n.PublicURL, e.ID)
 	}
 	text += fmt.Sprintf("\nWhat its server responded:\nGET %s/v1/webhook_endpoints/%s/deliveries\n\n"+
-		"You get this notice because the endpoint has this address as its notice_email.\n", n.PublicURL, e.ID)
+		"You get this notice because this is the notice_email of the endpoint, or the address with which you sign in.\n", n.PublicURL, e.ID)
 	return mail.Message{
-		ID: fmt.Sprintf("%s.%d@%s", e.ID, notice.Position, service), To: e.NoticeEmail, Subject: subject, Text: text,
+		ID: fmt.Sprintf("%s.%d@%s", e.ID, notice.Position, service), To: to, Subject: subject, Text: text,
 	}
 }

@@ -24,7 +24,7 @@ func (m *mailbox) Send(_ context.Context, message mail.Message) error {
 	return nil
 }
 
-// TestNoticesAreFew lets an account fail its endpoint with a 410 and enable it, again and again, and change it in
+// TestNoticesAreFew lets an account fail its endpoint and enable it, again and again, and change it in
 // between: the address in it may belong to somebody else.
 func TestNoticesAreFew(t *testing.T) {
 	t.Parallel()

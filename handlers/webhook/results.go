@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"vqa/domain/fault"
 	"vqa/projections/deliveries"
 )
 
@@ -119,11 +118,6 @@ func (w *worker) append(batch []finished) error {
 			continue
 		}
 		running.Go(func() {
-			if f.gone != nil {
-				if errs[i] = w.abandon(f); errs[i] != nil || f.ending == nil {
-					return
-				}
-			}
 			if errs[i] = w.Outcomes.EndDelivery(w.ctx, *f.ending); errs[i] == nil {
 				f.ending = nil
 			}
@@ -135,24 +129,6 @@ func (w *worker) append(batch []finished) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// abandon disables an endpoint whose server responded with 410. If the endpoint got another address or was enabled
-// since the attempt, the response does not count, and the delivery is repeated.
-func (w *worker) abandon(f *finished) error {
-	disabled, err := w.Outcomes.FailWebhookEndpoint(w.ctx, f.cause, *f.gone, f.StartedAt)
-	switch {
-	case fault.Has(err, fault.ResourceNotFound): // it was deleted meanwhile
-		return nil
-	case err != nil:
-		return err
-	case !disabled:
-		f.postpone(w.Now())
-		f.ending = nil
-		return nil
-	}
-	w.Log.WarnContext(w.ctx, "disabled a webhook endpoint: its server responded with 410", "endpoint_id", f.gone.ID, "account_id", f.gone.AccountID)
 	return nil
 }
 

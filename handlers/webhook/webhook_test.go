@@ -194,23 +194,6 @@ func TestDeadAfterTheLastAttempt(t *testing.T) {
 	require.Equal(t, 1, w.count("select count(*) from events where type = 'delivery.dead' and data->>'reason' = 'retries_exhausted' and data->>'attempts' = '3'"))
 }
 
-// TestGoneDisables answers one delivery with 410. The waiting ones end, too, without an attempt.
-func TestGoneDisables(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	w.endpoint("acct_1", "/hook")
-	w.receiver.on("/hook", func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusGone) })
-	w.handle(w.ready("acct_1"))
-	w.start("node_a")
-	w.settled()
-	require.Equal(t, 1, w.count("select count(*) from events where type = 'webhook.disabled' and data->>'reason' = 'auto_failure'"))
-	w.handle(w.ready("acct_1"))
-	w.settled()
-	require.Len(t, w.receiver.requests("/hook"), 1)
-	require.Equal(t, 2, w.count("select count(*) from webhook_deliveries where status = 'dead' and dead_reason = 'endpoint_disabled'"))
-	require.Equal(t, 1, w.count("select count(*) from webhook_deliveries where attempt_count = 0"))
-}
-
 // TestDeletions ends waiting deliveries of a deleted endpoint and of a deleted video at once.
 func TestDeletions(t *testing.T) {
 	t.Parallel()

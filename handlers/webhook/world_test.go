@@ -287,8 +287,8 @@ func (o outcomes) EndDelivery(ctx context.Context, e command.Ending) error {
 	return o.w.commands.EndDelivery(ctx, e)
 }
 
-func (o outcomes) FailWebhookEndpoint(ctx context.Context, cause command.Cause, e domain.Endpoint, failedAt time.Time) (bool, error) {
-	return o.w.commands.FailWebhookEndpoint(ctx, cause, e, failedAt)
+func (o outcomes) FailWebhookEndpoint(ctx context.Context, e domain.Endpoint, failedAt time.Time) (bool, error) {
+	return o.w.commands.FailWebhookEndpoint(ctx, e, failedAt)
 }
 
 func (o outcomes) WarnWebhookEndpoint(_ context.Context, e domain.Endpoint, failingSince time.Time) error {

@@ -216,7 +216,7 @@ func (e *Edge) checkRules(op *operation, body map[string]any, v *verdict) {
 	case "createClientToken":
 		checkCreateClientToken(body, v)
 	case "createWebhookEndpoint", "updateWebhookEndpoint":
-		e.checkTarget("url", body["url"], v)
+		checkTarget("url", body["url"], e.Targets.CheckWebhookURL, v)
 	case "createAnalysis", "createStream":
 		e.checkCreateAnalysis(body, v)
 	case "createAnalysisBatch":
@@ -243,7 +243,7 @@ func (e *Edge) checkCreateVideo(body map[string]any, v *verdict) {
 		v.setSpecific(fault.New(fault.VideoTooLarge, "").WithParam("size_bytes"))
 	}
 	if byURL {
-		e.checkTarget("url", rawURL, v)
+		checkTarget("url", rawURL, e.Targets.CheckURL, v)
 	}
 }
 

@@ -70,7 +70,7 @@ func checkPrompt(param string, prompt any, empty fault.Code, v *verdict) {
 // checkOverride refuses a webhook override whose URL the service may not call.
 func (e *Edge) checkOverride(body map[string]any, v *verdict) {
 	if override, given := body["webhook"].(map[string]any); given {
-		e.checkTarget("webhook.url", override["url"], v)
+		checkTarget("webhook.url", override["url"], e.Targets.CheckWebhookURL, v)
 	}
 }
 

@@ -2,13 +2,13 @@ package edge
 
 import "vqa/domain/fault"
 
-// checkTarget refuses a URL that the service may not call. An absent one is not checked.
-func (e *Edge) checkTarget(param string, rawURL any, v *verdict) {
+// checkTarget refuses a URL that check does. An absent one is not checked.
+func checkTarget(param string, rawURL any, check func(string) error, v *verdict) {
 	text, isText := rawURL.(string)
 	if !isText || v.has(param) {
 		return
 	}
-	err := e.CheckURL(text)
+	err := check(text)
 	if err == nil {
 		return
 	}

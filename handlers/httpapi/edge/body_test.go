@@ -34,7 +34,7 @@ func bodyEdge(t testing.TB) *Edge {
 	c := shippedContract(t)
 	client, err := egress.New(egress.Options{})
 	require.NoError(t, err)
-	return &Edge{Options: Options{CheckURL: client.CheckURL, Contract: c}}
+	return &Edge{Options: Options{Targets: client, Contract: c}}
 }
 
 // checked validates a body.

@@ -79,9 +79,8 @@ type Options struct {
 	Tools func(*Edge) http.Handler
 	// Authorization serves the paths of OAuth. If it is nil, these do not exist and access tokens are refused.
 	Authorization http.Handler
-	// CheckURL refuses a URL that must not be fetched. It uses no network. Errors:
-	// url_forbidden, validation_failed.
-	CheckURL func(rawURL string) error
+	// Targets checks the URLs that the service is asked to call.
+	Targets Targets
 	// LegacyKeys is how long keys of the old form are valid. By default they do not end.
 	LegacyKeys account.LegacyWindow
 	// KeyUsed is called with every key that passed authentication. It must not block. It may
@@ -140,4 +139,12 @@ func (o *Options) setDefaults() {
 	if o.ResponsePace.Rate == 0 {
 		o.ResponsePace = defaultResponsePace
 	}
+}
+
+// Targets checks a URL without using the network. Errors: url_forbidden, validation_failed.
+type Targets interface {
+	// CheckURL checks the URL of a video.
+	CheckURL(rawURL string) error
+	// CheckWebhookURL checks the URL of a webhook, which may have more ports.
+	CheckWebhookURL(rawURL string) error
 }

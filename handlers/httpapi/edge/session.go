@@ -61,12 +61,12 @@ func NewSessions(o SessionOptions) *Sessions {
 // Issuer returns the required value of the claim iss.
 func (s *Sessions) Issuer() string { return s.issuer }
 
-// Verify returns the subject of a session. Errors: invalid_api_key for a session that is
+// Verify returns the person of a session. Errors: invalid_api_key for a session that is
 // malformed, expired, not valid yet, of another issuer, for another audience or signed by
 // an unknown key; upstream_error if the keys of the issuer were never fetched.
-func (s *Sessions) Verify(ctx context.Context, raw string) (subject string, err error) {
-	refused := func(cause error) (string, error) {
-		return "", fault.New(fault.InvalidAPIKey, "The session is not valid. Sign in again.").WithCause(cause)
+func (s *Sessions) Verify(ctx context.Context, raw string) (command.Person, error) {
+	refused := func(cause error) (command.Person, error) {
+		return command.Person{}, fault.New(fault.InvalidAPIKey, "The session is not valid. Sign in again.").WithCause(cause)
 	}
 	token, err := jwt.ParseSigned(raw, sessionAlgorithms)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Sessions) Verify(ctx context.Context, raw string) (subject string, err 
 	header := token.Headers[0]
 	keys, err := s.keys.find(ctx, header.KeyID, header.Algorithm)
 	if err != nil {
-		return "", err
+		return command.Person{}, err
 	}
 	claims, err := verified(token, keys)
 	if err != nil {
@@ -88,19 +88,25 @@ func (s *Sessions) Verify(ctx context.Context, raw string) (subject string, err 
 	if claims.Expiry == nil || claims.Subject == "" {
 		return refused(errors.New("the claims exp and sub are required"))
 	}
-	return claims.Subject, nil
+	return command.Person{Issuer: s.issuer, Subject: claims.Subject, Email: claims.Verified()}, nil
+}
+
+// sessionClaims are the claims of a session.
+type sessionClaims struct {
+	jwt.Claims
+	account.EmailClaims
 }
 
 // verified returns the claims of a token if one of the keys signed it.
-func verified(token *jwt.JSONWebToken, keys []jose.JSONWebKey) (claims jwt.Claims, err error) {
+func verified(token *jwt.JSONWebToken, keys []jose.JSONWebKey) (claims sessionClaims, err error) {
 	err = errors.New("signed by an unknown key")
 	for _, key := range keys {
-		claims = jwt.Claims{}
+		claims = sessionClaims{}
 		if err = token.Claims(key.Key, &claims); err == nil {
 			return claims, nil
 		}
 	}
-	return jwt.Claims{}, err
+	return sessionClaims{}, err
 }
 
 // looksLikeSession reports whether a credential has the form of a compact JWS. API keys and
@@ -119,7 +125,7 @@ func (s session) caller(requestID string) command.Caller {
 	return command.Caller{AccountID: s.account.ID, SessionID: s.own.ID, Livemode: true, Tier: s.account.Tier, RequestID: requestID}
 }
 
-// signIn verifies a session. The first session of a person opens an account. Errors:
+// signIn verifies a session. The first session of a person opens an account, and one with a new email address changes it. Errors:
 // invalid_api_key, account_restricted, upstream_error.
 func (e *Edge) signIn(ctx context.Context, raw, requestID string) (session, error) {
 	if e.Tokens != nil && e.Tokens.issued(raw) {
@@ -128,17 +134,17 @@ func (e *Edge) signIn(ctx context.Context, raw, requestID string) (session, erro
 	if e.Sessions == nil {
 		return session{}, fault.New(fault.InvalidAPIKey, "")
 	}
-	subject, err := e.Sessions.Verify(ctx, raw)
+	person, err := e.Sessions.Verify(ctx, raw)
 	if err != nil {
 		return session{}, err
 	}
-	accountID := account.OwnedID(e.Sessions.issuer, subject)
+	accountID := account.OwnedID(person.Issuer, person.Subject)
 	a, found, err := e.Accounts.Account(ctx, accountID)
 	if err != nil {
 		return session{}, err
 	}
-	if !found {
-		if _, err := e.Service.SignIn(ctx, e.Sessions.issuer, subject, requestID); err != nil {
+	if !found || person.Email != "" && person.Email != a.Email {
+		if _, err := e.Service.SignIn(ctx, person, requestID); err != nil {
 			return session{}, err
 		}
 		if a, _, err = e.Accounts.Account(ctx, accountID); err != nil {

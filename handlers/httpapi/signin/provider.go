@@ -21,9 +21,9 @@ type Provider interface {
 	Name() string
 	// Start returns the address at the provider where a sign-in starts. Error: upstream_error.
 	Start(ctx context.Context, state, nonce, verifier string) (string, error)
-	// Finish exchanges the code of a sign-in for the subject of the person. Errors: invalid_api_key if the provider does
-	// not confirm the sign-in, upstream_error.
-	Finish(ctx context.Context, code, nonce, verifier string) (subject string, err error)
+	// Finish exchanges the code of a sign-in for the subject of the person and the verified email address, if the
+	// provider states one. Errors: invalid_api_key if the provider does not confirm the sign-in, upstream_error.
+	Finish(ctx context.Context, code, nonce, verifier string) (subject, email string, err error)
 }
 
 // CallbackURL is the address that the operator registers at the provider.
@@ -91,11 +91,11 @@ func (h *Handler) finishProvider(w http.ResponseWriter, r *http.Request) error {
 	if err := edge.ExchangeOf(r.Context()).CountAttempt("signin/callback", attemptsPerMinute); err != nil {
 		return err
 	}
-	subject, err := h.Provider.Finish(r.Context(), query.Get("code"), t.Nonce, t.Verifier)
+	subject, email, err := h.Provider.Finish(r.Context(), query.Get("code"), t.Nonce, t.Verifier)
 	if err != nil {
 		return err
 	}
-	person := command.Person{Issuer: h.Provider.Issuer(), Subject: subject, Proof: proof}
+	person := command.Person{Issuer: h.Provider.Issuer(), Subject: subject, Email: email, Proof: proof}
 	opened, err := h.Service.OpenPersonSession(r.Context(), person, h.browser(r))
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -119,7 +120,7 @@ func extraRoots(file string) (*x509.CertPool, error) {
 func (c *Client) transport(roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil, // a proxy would dial unchecked addresses
-		DialContext:            c.dialer(c.opt.connectTimeout),
+		DialContext:            c.dialer(c.opt.connectTimeout, fetchPorts),
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    c.opt.connectTimeout,
 		ResponseHeaderTimeout:  c.opt.headerTimeout,
@@ -132,7 +133,7 @@ func (c *Client) transport(roots *x509.CertPool) *http.Transport {
 // RoundTrip implements http.RoundTripper. It checks every request, including redirects and
 // requests that do not come from Fetch.
 func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
-	t, err := c.parse(r.URL.String())
+	t, err := c.parse(r.URL.String(), fetchPorts)
 	if err != nil {
 		if r.Body != nil {
 			_ = r.Body.Close() // a RoundTripper must close it
@@ -149,16 +150,16 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // dialer returns a function that opens connections in at most limit.
-func (c *Client) dialer(limit time.Duration) func(ctx context.Context, network, hostPort string) (net.Conn, error) {
+func (c *Client) dialer(limit time.Duration, ports ports) func(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	return func(ctx context.Context, network, hostPort string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		return c.dial(ctx, network, hostPort, limit)
+		return c.dial(ctx, network, hostPort, limit, ports)
 	}
 }
 
 // dial resolves a name once, checks every address and connects to a checked literal address.
-func (c *Client) dial(ctx context.Context, network, hostPort string, limit time.Duration) (net.Conn, error) {
+func (c *Client) dial(ctx context.Context, network, hostPort string, limit time.Duration, ports ports) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
 		return nil, fmt.Errorf("egress: dial: %w", err)
@@ -176,7 +177,7 @@ func (c *Client) dial(ctx context.Context, network, hostPort string, limit time.
 				return nil, notPublic(a)
 			}
 		}
-		dialer.Control = refuseNonPublic
+		dialer.Control = func(_, address string, _ syscall.RawConn) error { return refuseNonPublic(address, ports) }
 	}
 	failures := []error{}
 	for _, a := range addrs {
@@ -217,12 +218,12 @@ func (c *Client) resolve(ctx context.Context, host string, allowed bool) ([]neti
 }
 
 // refuseNonPublic checks the address to which a socket is about to connect.
-func refuseNonPublic(_, address string, _ syscall.RawConn) error {
+func refuseNonPublic(address string, allowed ports) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("egress: %w", err)
 	}
-	if at.Port() != 443 || !public(at.Addr()) {
+	if !allowed.permits(strconv.Itoa(int(at.Port()))) || !public(at.Addr()) {
 		return notPublic(at.Addr())
 	}
 	return nil

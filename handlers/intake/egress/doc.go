@@ -1,6 +1,6 @@
 // Package egress is the only HTTP client of the program for URLs that a caller names. It
 // fetches videos and metadata documents, and posts webhooks. It reaches only public hosts, over
-// https on port 443.
+// https: videos and documents on port 443, webhooks also on the ports from 1024 on.
 //
 // It may import domain/fault, the standard library and golang.org/x/net/idna.
 //

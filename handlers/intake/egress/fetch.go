@@ -37,7 +37,7 @@ func (e *StatusError) Error() string {
 // When ctx ends, the error wraps the cause. w may have received a part of the body in all these
 // cases.
 func (c *Client) Fetch(ctx context.Context, raw string, w io.Writer, limit int64, progress func(done, total int64)) (Fetched, error) {
-	t, err := c.parse(raw)
+	t, err := c.parse(raw, fetchPorts)
 	if err != nil {
 		return Fetched{}, err
 	}

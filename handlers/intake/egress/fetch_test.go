@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -329,11 +330,11 @@ func TestSocketRefusesInnerAddresses(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
-	_, err = (&net.Dialer{Control: refuseNonPublic}).DialContext(t.Context(), "tcp", l.Addr().String())
+	_, err = (&net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return refuseNonPublic(address, fetchPorts) }}).DialContext(t.Context(), "tcp", l.Addr().String())
 	require.Equal(t, fault.URLForbidden, code(err), "%v", err)
-	require.NoError(t, refuseNonPublic("tcp4", "93.184.216.34:443", nil))
+	require.NoError(t, refuseNonPublic("93.184.216.34:443", fetchPorts))
 	for _, address := range []string{"93.184.216.34:80", "127.0.0.1:443", "[::1]:443", "[fe80::1%eth0]:443", "[64:ff9b::a00:1]:443"} {
-		require.Equal(t, fault.URLForbidden, code(refuseNonPublic("tcp", address, nil)), address)
+		require.Equal(t, fault.URLForbidden, code(refuseNonPublic(address, fetchPorts)), address)
 	}
 }
 

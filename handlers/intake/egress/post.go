@@ -90,7 +90,7 @@ func (e *PostError) Unwrap() error { return e.cause }
 // The transport sends a request a second time only when its connection was used before and ended
 // before the first byte of a response, because the receiver may have closed it while it was idle.
 func (p *Poster) Post(ctx context.Context, rawURL string, header http.Header, body []byte) (Response, error) {
-	t, err := p.client.parse(rawURL)
+	t, err := p.client.parse(rawURL, webhookPorts)
 	if err != nil {
 		return Response{}, refused(err)
 	}
@@ -156,7 +156,7 @@ func (p *Poster) newTransport(base *http.Transport) *http.Transport {
 	t.MaxIdleConns, t.MaxIdleConnsPerHost, t.IdleConnTimeout = postIdleConns, postIdlePerHost, postIdle
 	// HTTP/1.1 alone: one connection carries one request, so a slow response delays no other.
 	t.ForceAttemptHTTP2, t.TLSNextProto = false, map[string]func(string, *tls.Conn) http.RoundTripper{}
-	t.DialContext = p.client.dialer(postConnect)
+	t.DialContext = p.client.dialer(postConnect, webhookPorts)
 	return t
 }
 

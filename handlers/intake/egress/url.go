@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +19,8 @@ const (
 	// maxURL is the longest URL, in characters (docs/contract.md#limits).
 	maxURL    = 2048
 	httpsPort = "443"
+	// firstUserPort is the lowest port of a webhook besides 443. Below it are the services of a system.
+	firstUserPort = 1024
 	// param names the field of a request in a fault.
 	param = "url"
 )
@@ -30,15 +33,39 @@ type target struct {
 	allowed  bool
 }
 
-// CheckURL checks a URL without a DNS lookup (docs/contract.md#create-video). It returns
+// ports is a rule for the ports of URLs.
+type ports struct {
+	permits func(port string) bool
+	// words completes "only … is allowed".
+	words string
+}
+
+var (
+	fetchPorts   = ports{func(port string) bool { return port == httpsPort }, "port 443 is allowed"}
+	webhookPorts = ports{webhookPort, "port 443 and the ports from 1024 to 65535 are allowed"}
+)
+
+func webhookPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == httpsPort || err == nil && n >= firstUserPort && strconv.FormatUint(n, 10) == port
+}
+
+// CheckURL checks the URL of a video without a DNS lookup (docs/contract.md#create-video). It returns
 // url_forbidden for a forbidden scheme, port or host, and validation_failed for a malformed URL
 // or one with more than 2048 characters.
 func (c *Client) CheckURL(raw string) error {
-	_, err := c.parse(raw)
+	_, err := c.parse(raw, fetchPorts)
 	return err
 }
 
-func (c *Client) parse(raw string) (target, error) {
+// CheckWebhookURL checks the URL of a webhook (docs/contract.md#webhook-endpoints). The rules are those
+// of CheckURL, except for the port.
+func (c *Client) CheckWebhookURL(raw string) error {
+	_, err := c.parse(raw, webhookPorts)
+	return err
+}
+
+func (c *Client) parse(raw string, allowed ports) (target, error) {
 	if utf8.RuneCountInString(raw) > maxURL {
 		return target{}, invalid(fault.Length, fmt.Sprintf("must be at most %d characters", maxURL))
 	}
@@ -66,10 +93,10 @@ func (c *Client) parse(raw string) (target, error) {
 	if u.User != nil {
 		return target{}, forbidden("it must not contain credentials")
 	}
-	return c.parseHost(u)
+	return c.parseHost(u, allowed)
 }
 
-func (c *Client) parseHost(u *url.URL) (target, error) {
+func (c *Client) parseHost(u *url.URL, allowed ports) (target, error) {
 	host, port := u.Hostname(), u.Port()
 	if port == "" {
 		port = httpsPort
@@ -90,8 +117,8 @@ func (c *Client) parseHost(u *url.URL) (target, error) {
 	if t.allowed = c.allow[t.hostPort]; t.allowed {
 		return t, nil
 	}
-	if port != httpsPort {
-		return target{}, forbidden("only port 443 is allowed")
+	if !allowed.permits(port) {
+		return target{}, forbidden("only " + allowed.words)
 	}
 	if literal || numeric(host) {
 		a, err := netip.ParseAddr(host)

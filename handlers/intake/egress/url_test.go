@@ -80,6 +80,25 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
+// TestPortsOfWebhooks: a webhook may have more ports than a video. All other rules are the same.
+func TestPortsOfWebhooks(t *testing.T) {
+	t.Parallel()
+	c, err := New(Options{})
+	require.NoError(t, err)
+	for _, port := range []string{"", ":443", ":1024", ":8443", ":65535"} {
+		require.NoError(t, c.CheckWebhookURL("https://example.com"+port+"/hook"), port)
+		for _, host := range []string{"127.0.0.1", "10.0.0.1", "[::1]", "0x7f.1", "localhost", "metadata.google.internal"} {
+			require.Equal(t, fault.URLForbidden, code(c.CheckWebhookURL("https://"+host+port+"/hook")), host+port)
+		}
+	}
+	for _, port := range []string{":0", ":1", ":22", ":80", ":442", ":1023", ":65536", ":0443", ":08443"} {
+		require.Equal(t, fault.URLForbidden, code(c.CheckWebhookURL("https://example.com"+port)), port)
+	}
+	require.NoError(t, refuseNonPublic("93.184.216.34:8443", webhookPorts))
+	require.Equal(t, fault.URLForbidden, code(refuseNonPublic("127.0.0.1:8443", webhookPorts)))
+	require.Equal(t, fault.URLForbidden, code(refuseNonPublic("93.184.216.34:25", webhookPorts)))
+}
+
 // FuzzCheckURL: CheckURL never panics. An accepted URL is https on port 443, and no URL parser
 // can read its host as a forbidden address.
 func FuzzCheckURL(f *testing.F) {
@@ -94,7 +113,7 @@ func FuzzCheckURL(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		target, err := c.parse(raw)
+		target, err := c.parse(raw, fetchPorts)
 		if err != nil {
 			if code := fault.Of(err).Code; code != fault.URLForbidden && code != fault.ValidationFailed {
 				t.Fatalf("%q: %v", raw, err)
