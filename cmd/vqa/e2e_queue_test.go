@@ -34,7 +34,7 @@ func batchIsOneLook(t *testing.T, s *service, engine *faulty) {
 		prompts = append(prompts, prompt)
 	}
 	slices.Sort(prompts)
-	full, half := 7.0, 4.0 // of 6.5 seconds, each rounded up
+	full, half := 7.0, 3.0 // 6.5 seconds rounded up, and half of that rounded down
 	batch := c.call(t, http.MethodPost, "/v1/analyses/batch", map[string]any{"video_id": together, "prompts": prompts})
 	require.Equal(t, http.StatusAccepted, batch.status, "%s", batch.raw)
 	require.InDelta(t, full+9*half, batch.number("pricing.estimated_total_seconds"), 0)

@@ -36,8 +36,8 @@ FILE is JSON. A field that is left out keeps its current value. Decimals can be 
   minimum_seconds         smallest bill, unless the work was free
   rounding_seconds        seconds are rounded up to a multiple of this
 
-The billed seconds are computed in this order: length, less the discount, times the factor, rounded up,
-at least minimum_seconds, rounded up to a multiple of rounding_seconds. The length of discounted work is
+The billed seconds are computed in this order: length, less the discount rounded down, times the factor
+rounded up, at least minimum_seconds, rounded up to a multiple of rounding_seconds. The length of discounted work is
 computed from its bill. When a bill was cut because the credits ended, only the billed part is known. A
 refund returns the same share. Grants and purchases keep their seconds.
 

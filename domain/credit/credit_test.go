@@ -209,8 +209,8 @@ func TestSettleAndRelease(t *testing.T) {
 			Name: "a stream, with its discount", Given: events{granted(10), stream}, When: settle("st_1", 3),
 			Then: events{credit.Settled{
 				AccountID: "acct_1", HoldID: "hold_st_1", TransactionID: "txn_1", Kind: credit.StreamDebit,
-				SourceType: credit.SourceStream, SourceID: "st_1", Seconds: 2, HeldSeconds: 4, DiscountPct: 50,
-				BalanceAfter: 8, At: scenario.Now,
+				SourceType: credit.SourceStream, SourceID: "st_1", Seconds: 1, HeldSeconds: 4, DiscountPct: 50,
+				BalanceAfter: 9, At: scenario.Now,
 			}},
 		},
 		{Name: "release", Given: open, When: credit.Release{SourceID: "an_1"}, Then: events{released("an_1", 6)}},

@@ -77,7 +77,7 @@ func TestDiscounted(t *testing.T) {
 		pct     int
 		want    int64
 	}{
-		{10, 0, 10}, {10, 50, 5}, {11, 50, 6}, {1, 50, 1}, {1, 99, 1}, {1, 100, 0}, {0, 50, 0}, {101, 33, 68}, {credit.MaxSeconds, 50, 1 << 52},
+		{10, 0, 10}, {12, 50, 6}, {13, 50, 6}, {1, 50, 0}, {1, 0, 1}, {1, 100, 0}, {0, 50, 0}, {101, 33, 67}, {credit.MaxSeconds, 50, 1<<52 - 1},
 	} {
 		require.Equal(t, tt.want, credit.Discounted(tt.seconds, tt.pct), "%d s less %d %%", tt.seconds, tt.pct)
 	}
@@ -85,7 +85,7 @@ func TestDiscounted(t *testing.T) {
 		seconds, pct := rapid.Int64Range(0, 1<<40).Draw(t, "seconds"), rapid.IntRange(0, 100).Draw(t, "pct")
 		got := credit.Discounted(seconds, pct)
 		exact := seconds * int64(100-pct)
-		require.True(t, got*100 >= exact && (got-1)*100 < exact, "%d is not %d/100 rounded up", got, exact)
+		require.True(t, got*100 <= exact && (got+1)*100 > exact, "%d is not %d/100 rounded down", got, exact)
 	})
 }
 

@@ -27,7 +27,7 @@ func TestBatchHoldsAndSettlesAtItsDiscount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	caller := w.account(25)
-	w.intake.file.DurationMicros = micros(10_100_000) // bills 11, then 6
+	w.intake.file.DurationMicros = micros(10_100_000) // bills 11, then 5
 	c := batchOf(w.readyVideo(caller), 3)
 	c.Model, c.Narrative, c.Metadata = "MAIN-1", true, map[string]string{"a": "b"}
 	c.Webhook = &analysis.Webhook{URL: "https://example.com/hook", Events: []string{"analysis.completed"}}
@@ -36,7 +36,7 @@ func TestBatchHoldsAndSettlesAtItsDiscount(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, "^batch_[0-9A-HJKMNP-TV-Z]{26}$", batch.ID)
 	require.Len(t, w.history()[before:], 9, "a hold, an open video and an analysis each, in one append")
-	for i, want := range []int64{11, 6, 6} {
+	for i, want := range []int64{11, 5, 5} {
 		p := batch.Analyses[i]
 		require.Equal(t, want, *p.EstimatedSeconds)
 		require.Equal(t, []int{0, 50, 50}[i], p.DiscountPct)
@@ -52,10 +52,10 @@ func TestBatchHoldsAndSettlesAtItsDiscount(t *testing.T) {
 		require.True(t, open)
 		require.Equal(t, p.DiscountPct, hold.DiscountPct)
 	}
-	require.Equal(t, int64(2), stateOf(w, credits, caller.AccountID).AvailableSeconds())
+	require.Equal(t, int64(4), stateOf(w, credits, caller.AccountID).AvailableSeconds())
 
 	run := Run{AccountID: caller.AccountID, VideoID: c.VideoID, Attempt: 1}
-	for i, want := range []int64{11, 6} {
+	for i, want := range []int64{11, 5} {
 		run.AnalysisID = batch.Analyses[i].Analysis.ID
 		_, _, err = w.ClaimAnalysis(t.Context(), run, "worker")
 		require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestBatchHoldsAndSettlesAtItsDiscount(t *testing.T) {
 	last, err := w.CancelAnalysis(t.Context(), caller, batch.Analyses[2].Analysis.ID)
 	require.NoError(t, err)
 	require.Zero(t, last.Usage.BilledSeconds)
-	require.Equal(t, int64(8), stateOf(w, credits, caller.AccountID).AvailableSeconds())
+	require.Equal(t, int64(9), stateOf(w, credits, caller.AccountID).AvailableSeconds())
 	w.requireLaws()
 }
 
@@ -78,7 +78,7 @@ func TestBatchOfUnknownDuration(t *testing.T) {
 	w.intake.file.DurationMicros = nil
 	batch, err := w.CreateBatch(t.Context(), caller, batchOf(w.readyVideo(caller), 2))
 	require.NoError(t, err)
-	for i, want := range []int64{101, 51} {
+	for i, want := range []int64{101, 50} {
 		p := batch.Analyses[i]
 		require.Nil(t, p.EstimatedSeconds)
 		require.Equal(t, []int64{60, 30}[i], p.Analysis.HeldSeconds)

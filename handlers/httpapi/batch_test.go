@@ -29,7 +29,7 @@ func TestBatchFromQuestionsToBill(t *testing.T) {
 	videoID := c.ready()
 	full := c.do(http.MethodPost, "/v1/analyses", fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?", "validate_only": true}`, videoID)).
 		at("estimated_seconds").(float64)
-	half := float64((int64(full) + 1) / 2)
+	half := float64(int64(full) / 2)
 
 	preview := c.batch(videoID, append(twoPrompts, "Why?"), `, "validate_only": true`)
 	require.Equal(t, http.StatusOK, preview.StatusCode, string(preview.raw))

@@ -98,7 +98,7 @@ func (p Pricing) check() error {
 }
 
 // Seconds returns the seconds that this pricing bills or holds for work that was billed or
-// held at the given seconds and discount. The full length of discounted work is the longest
+// held at the given seconds and discount. The full length of discounted work is the shortest
 // length that gives these seconds.
 func (p Pricing) Seconds(of credit.SourceType, seconds int64, discountPct int) int64 {
 	if seconds <= 0 || discountPct >= 100 {
@@ -108,15 +108,16 @@ func (p Pricing) Seconds(of credit.SourceType, seconds int64, discountPct int) i
 	if of == credit.SourceStream {
 		rule = p.Stream
 	}
-	length, discount := decimal.NewFromInt(seconds), discountPct
+	length := seconds
 	if discountPct > 0 {
-		length, _ = length.Shift(2).QuoRem(decimal.NewFromInt(int64(100-discountPct)), 0)
+		share, discount := int64(100-discountPct), discountPct
+		length = seconds/share*100 + (seconds%share*100+share-1)/share
 		if p.BatchDiscountPct != nil {
 			discount = *p.BatchDiscountPct
 		}
+		length = credit.Discounted(length, discount)
 	}
-	// Shift divides by 100 without rounding.
-	billed := length.Mul(decimal.NewFromInt(int64(100 - discount))).Shift(-2).Mul(rule.Factor).Ceil().IntPart()
+	billed := decimal.NewFromInt(length).Mul(rule.Factor).Ceil().IntPart()
 	billed = max(billed, rule.MinimumSeconds)
 	return (billed + rule.RoundingSeconds - 1) / rule.RoundingSeconds * rule.RoundingSeconds
 }
