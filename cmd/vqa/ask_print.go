@@ -22,7 +22,7 @@ var reasons = map[string]string{
 	"low_confidence":          "The model found something, but its confidence is too low for an answer.",
 	"nothing_detected":        "The model found nothing, and it cannot rule out that it is there.",
 	"unsupported_query_form":  "Questions of this form are not supported. Ask for example \"Is there a dog?\".",
-	"duration_mismatch":       "The exact length of the video is unknown.",
+	"duration_mismatch":       "The video does not have the time that the question is about, or its length is not the expected one.",
 	"unsupported_action_term": "This action is not supported. Ask for example \"Is a person walking?\".",
 }
 

@@ -264,6 +264,11 @@ func readSeconds(text string) (float64, bool) {
 	return minutes*60 + n, err == nil && n >= 0 && n <= maxQuantity
 }
 
+// Beyond reports whether the window begins at or after the end of a video of durationS seconds.
+func (w Window) Beyond(durationS float64) bool {
+	return w.from.seconds+w.from.share*durationS >= durationS
+}
+
 // Within returns the window in a video of durationS seconds. It ensures 0 <= fromS <= toS <=
 // durationS.
 func (w Window) Within(durationS float64) (fromS, toS float64) {

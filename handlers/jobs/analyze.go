@@ -144,11 +144,16 @@ func (z *Analyzer) reportOutage(ctx context.Context, log *slog.Logger, err error
 
 // conclude answers the question from the evidence and completes the analysis.
 func (z *Analyzer) conclude(ctx context.Context, log *slog.Logger, run command.Run, a analysis.State, v video.State, seen examined) error {
-	first := answer.Decide(a.Query, seen.Evidence, seen.rules)
-	first.Receipt = receipt(a, v, seen)
-	result, err := z.secondOpinion(ctx, log, a, v, seen, first)
-	if err != nil {
-		return err
+	result, mismatch := answer.Mismatch(a.Query, seen.Evidence, v.DurationS())
+	if !mismatch {
+		result = answer.Decide(a.Query, seen.Evidence, seen.rules)
+	}
+	result.Receipt = receipt(a, v, seen)
+	if !mismatch {
+		var err error
+		if result, err = z.secondOpinion(ctx, log, a, v, seen, result); err != nil {
+			return err
+		}
 	}
 	planned := z.plan(a, v, seen, result)
 	if err := seen.survey.Err(); err != nil {

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"bytes"
 	"math"
 	"testing"
 	"time"
@@ -9,7 +10,9 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/analysis"
+	"vqa/domain/answer"
 	"vqa/domain/fault"
+	"vqa/domain/query"
 	"vqa/domain/video"
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
@@ -193,4 +196,35 @@ func TestMoreIsDecodedThanIsPaidFor(t *testing.T) {
 	_, err = w.CreateAnalysis(t.Context(), w.caller, command.CreateAnalysis{VideoID: v.ID, Prompt: new("Is there a stop sign?")})
 	require.True(t, fault.Has(err, fault.InsufficientCredits), "%v", err)
 	require.EqualValues(t, 20, fault.Of(err).Details["needed_seconds"])
+}
+
+// TestQuestionsAboutTimesThatAreNotThere: frames after the middle of this file cannot be decoded. A question about its end
+// was planned with a wrong length. The next one is planned with the decoded length, and answered.
+func TestQuestionsAboutTimesThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	z := w.analyzer(&gpufixture.Engine{Detections: seen})
+	data, err := forged.Render(t.Context(), forged.Test(20))
+	require.NoError(t, err)
+	index := bytes.Index(data, []byte("moov"))
+	require.Greater(t, index, len(data)/2, "the index is at the end of the file")
+	clear(data[len(data)/2 : index-4])
+	v := w.readyFile(t, data)
+	require.InDelta(t, 20, *v.DurationS(), 0.1)
+	result := func(prompt string) *answer.Result {
+		run := w.askFor(t, w.video(t, v.ID), prompt)
+		require.NoError(t, z.Run(t.Context(), run))
+		a := w.analysis(t, run)
+		require.Equal(t, analysis.CompletedStatus, a.Status, "%v", a.Error)
+		return a.Result
+	}
+	mismatch := func(prompt string) {
+		r := result(prompt)
+		require.Equal(t, answer.Indeterminate, r.Answer, prompt)
+		require.Equal(t, query.DurationMismatch, *r.IndeterminateReason, prompt)
+	}
+	mismatch("Is there a stop sign at the end?")
+	require.Less(t, *w.video(t, v.ID).DurationS(), 15.0)
+	require.Equal(t, answer.Yes, result("Is there a stop sign at the end?").Answer)
+	mismatch("Is there a stop sign after 19 seconds?")
 }
