@@ -104,6 +104,8 @@ func (uploaded) Inspect(_ context.Context, v video.State) (video.File, string, e
 func (uploaded) Keep(context.Context, string, string, string) error { return nil }
 func (uploaded) Close(context.Context, string) error                { return nil }
 func (uploaded) Discard(context.Context, string) error              { return nil }
+func (uploaded) Remove(context.Context, string, string) error       { return nil }
+func (uploaded) RemoveRecording(context.Context, string) error      { return nil }
 
 func file(videoID, contentType string) video.File {
 	micros, width, height, fps := int64(7_300_000), 640, 360, 29.97

@@ -37,7 +37,7 @@ func (c *apiClient) watch(t *testing.T) (v *viewer, streamID string) {
 // joinStream opens a socket of a stream with a client token.
 func (c *apiClient) joinStream(t *testing.T, streamID string) *viewer {
 	t.Helper()
-	minted := c.call(t, http.MethodPost, "/v1/client_tokens", map[string]any{"scopes": []string{"streams:signal"}})
+	minted := c.call(t, http.MethodPost, "/v1/client_tokens", map[string]any{"scopes": []string{"streams:signal"}, "stream_id": streamID})
 	require.Equal(t, http.StatusCreated, minted.status, "%s", minted.raw)
 	conn, _, err := websocket.Dial(t.Context(), "ws://"+c.addr+"/v1/streams/"+streamID+"/signal?token="+minted.text("token"), nil) //nolint:bodyclose // the library closes it
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -46,34 +47,34 @@ type Capabilities struct {
 // Catalog is an ordered list of models. Exactly one of them is the default.
 type Catalog []Model
 
-// Resolve finds the model with a name. The name is an id, an alias in any letter case, or
-// "latest" or "" for the default. Errors: model_not_found, and model_deprecated after the
+// Find returns the model with a name: an id or an alias in any letter case, or "latest" or ""
+// for the default.
+func (c Catalog) Find(name string) (Model, bool) {
+	i := slices.IndexFunc(c, func(m Model) bool { return m.answersTo(name) })
+	if i < 0 {
+		return Model{}, false
+	}
+	return c[i], true
+}
+
+// Resolve finds the model that answers a request with a name. Errors: model_not_found, and model_deprecated after the
 // sunset.
 func (c Catalog) Resolve(name string, now time.Time) (Model, error) {
-	for _, m := range c {
-		if !m.answersTo(name) {
-			continue
-		}
-		if m.SunsetAt != nil && !now.Before(*m.SunsetAt) {
-			return Model{}, fault.Newf(fault.ModelDeprecated, "Model %s was shut down on %s. GET /v1/models lists the models that answer.", m.ID, m.SunsetAt.Format(time.DateOnly)).
-				WithParam("model")
-		}
-		return m, nil
+	m, found := c.Find(name)
+	if !found {
+		return Model{}, fault.Newf(fault.ModelNotFound, "Unknown model %q. GET /v1/models lists the models.", name).WithParam("model")
 	}
-	return Model{}, fault.Newf(fault.ModelNotFound, "Unknown model %q. GET /v1/models lists the models.", name).WithParam("model")
+	if m.SunsetAt != nil && !now.Before(*m.SunsetAt) {
+		return Model{}, fault.Newf(fault.ModelDeprecated, "Model %s was shut down on %s. GET /v1/models lists the models that answer.", m.ID, m.SunsetAt.Format(time.DateOnly)).
+			WithParam("model")
+	}
+	return m, nil
 }
 
 func (m Model) answersTo(name string) bool {
 	if name == "" || strings.EqualFold(name, Latest) {
 		return m.Default
 	}
-	if name == m.ID {
-		return true
-	}
-	for _, a := range m.Aliases {
-		if strings.EqualFold(a, name) {
-			return true
-		}
-	}
-	return false
+	same := func(known string) bool { return strings.EqualFold(known, name) }
+	return same(m.ID) || slices.ContainsFunc(m.Aliases, same)
 }

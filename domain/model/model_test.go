@@ -31,7 +31,7 @@ func TestResolve(t *testing.T) {
 		"latest is the default":             {"latest", before, "main-2", ""},
 		"latest in any casing":              {"LaTeSt", before, "main-2", ""},
 		"an id":                             {"next-3", before, "next-3", ""},
-		"an id is exact":                    {"NEXT-3", before, "", fault.ModelNotFound},
+		"an id in upper case":               {"NEXT-3", before, "next-3", ""},
 		"an alias":                          {"main-1", before, "main-2", ""},
 		"an alias in upper case":            {"MAIN-1.5", before, "main-2", ""},
 		"deprecated, just before sunset":    {"old-1", before, "old-1", ""},

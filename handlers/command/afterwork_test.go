@@ -54,6 +54,7 @@ func TestAfterworkEndsOnce(t *testing.T) {
 		require.True(t, IsStale(err), "%s: %v", name, err)
 	}
 	require.NoError(t, w.DeleteVideo(ctx, caller, videoID), "neither prevents the deletion of the video")
+	require.Equal(t, []string{videoID, "videos/" + videoID}, w.intake.removed, "its objects are removed at once")
 	after, v, err := w.AnalysisWithVideo(ctx, work.AnalysisID)
 	require.NoError(t, err)
 	require.False(t, v.Exists())

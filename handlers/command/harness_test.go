@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -89,8 +90,8 @@ type intake struct {
 	// during is called while the bytes are inspected.
 	during func()
 
-	mu                      sync.Mutex
-	kept, closed, discarded []string
+	mu                               sync.Mutex
+	kept, closed, discarded, removed []string
 }
 
 func (i *intake) Room(int64) error { return i.noRoom }
@@ -119,6 +120,20 @@ func (i *intake) Close(_ context.Context, videoID string) error {
 	defer i.mu.Unlock()
 	i.closed = append(i.closed, videoID)
 	return nil
+}
+
+func (i *intake) Remove(_ context.Context, videoID, key string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.removed = append(i.removed, videoID, key)
+	return errors.New("the disk is gone") // the job repeats it
+}
+
+func (i *intake) RemoveRecording(_ context.Context, streamID string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.removed = append(i.removed, streamID)
+	return errors.New("the disk is gone")
 }
 
 func (i *intake) Discard(_ context.Context, key string) error {

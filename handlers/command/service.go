@@ -61,6 +61,10 @@ type Uploads interface {
 	Close(ctx context.Context, videoID string) error
 	// Discard deletes the object that Keep stored. A missing object is not an error.
 	Discard(ctx context.Context, key string) error
+	// Remove deletes all objects of a deleted video and closes its upload. key is that of its bytes, or empty.
+	Remove(ctx context.Context, videoID, key string) error
+	// RemoveRecording deletes all objects of the recording of a stream.
+	RemoveRecording(ctx context.Context, streamID string) error
 }
 
 // Capacity reports whether the service can accept more work.

@@ -140,6 +140,8 @@ func (g *gatedUploads) Inspect(ctx context.Context, v video.State) (f video.File
 func (g *gatedUploads) Keep(context.Context, string, string, string) error { return nil }
 func (g *gatedUploads) Close(context.Context, string) error                { return nil }
 func (g *gatedUploads) Discard(context.Context, string) error              { return nil }
+func (g *gatedUploads) Remove(context.Context, string, string) error       { return nil }
+func (g *gatedUploads) RemoveRecording(context.Context, string) error      { return nil }
 
 // requestsOf returns the requests that have events in a batch.
 func requestsOf(b eventstore.Batch) map[string]bool {

@@ -187,8 +187,8 @@ func (s *Service) EndStream(ctx context.Context, caller Caller, streamID string)
 	return st, err
 }
 
-// DeleteRecording deletes the recording of a stream that has ended. Its files are removed soon after. A stream whose
-// recording is gone is returned unchanged. Errors: resource_not_found, also for a stream without `recording`;
+// DeleteRecording deletes the recording of a stream that has ended, and its files. A stream whose recording is gone is
+// returned unchanged. Errors: resource_not_found, also for a stream without `recording`;
 // resource_conflict while the stream is active.
 func (s *Service) DeleteRecording(ctx context.Context, caller Caller, streamID string) (st stream.State, err error) {
 	err = s.Pipeline.do(ctx, caller.intent(streams.Stream(streamID)), func(ss *session) error {
@@ -201,5 +201,10 @@ func (s *Service) DeleteRecording(ctx context.Context, caller Caller, streamID s
 		st, err = streams.record(ss, streamID, stream.DeleteRecording{})
 		return err
 	})
+	if err == nil {
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), removalPatience)
+		defer cancel()
+		_ = s.Uploads.RemoveRecording(after, streamID) // the job logs what still fails then
+	}
 	return st, err
 }

@@ -121,10 +121,15 @@ func (s *Service) complete(ctx context.Context, caller Caller, v video.State) (v
 	return done, err
 }
 
-// DeleteVideo deletes a video. Errors: resource_not_found, resource_conflict while an analysis
-// of it is not terminal.
+// removalPatience bounds the time in which a DELETE removes stored objects. The job that follows from its
+// event tries again.
+const removalPatience = 5 * time.Second
+
+// DeleteVideo deletes a video and its objects, so that signed URLs stop working at once. Errors:
+// resource_not_found, resource_conflict while an analysis of it is not terminal.
 func (s *Service) DeleteVideo(ctx context.Context, caller Caller, videoID string) error {
-	return s.Pipeline.do(ctx, caller.intent(videos.Stream(videoID)), func(ss *session) error {
+	key := ""
+	err := s.Pipeline.do(ctx, caller.intent(videos.Stream(videoID)), func(ss *session) error {
 		v, err := videos.get(ss, videoID)
 		if err != nil {
 			return err
@@ -132,9 +137,19 @@ func (s *Service) DeleteVideo(ctx context.Context, caller Caller, videoID string
 		if !owns(caller, v) {
 			return fault.NotFound("id", videoID)
 		}
+		if v.File != nil {
+			key = v.File.ObjectKey
+		}
 		_, err = videos.record(ss, videoID, video.Delete{})
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), removalPatience)
+	defer cancel()
+	_ = s.Uploads.Remove(after, videoID, key) // the job logs what still fails then
+	return nil
 }
 
 // Fetch identifies one attempt at fetching a video from its URL.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"vqa/domain/analysis"
@@ -57,7 +58,7 @@ func (s *server) analysisFilter(status *api.AnalysisStatus, model *string) resou
 	name := given(model)
 	// An alias is replaced by its model. Other names are not checked, so that analyses by a
 	// removed model can still be listed.
-	if m, err := s.Service.Catalog.Resolve(name, s.Service.Now()); err == nil && name != "" {
+	if m, found := s.Service.Catalog.Find(name); found && name != "" {
 		name = m.ID
 	}
 	return resources.AnalysisFilter{Model: name, Status: analysis.Status(given(status))}
@@ -77,15 +78,15 @@ func (s *server) listAnalyses(ctx context.Context, f resources.AnalysisFilter, p
 
 // CreateAnalysis answers POST /v1/analyses. The edge has checked the body.
 func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequestObject) (api.CreateAnalysisResponseObject, error) {
-	wait, err := edge.PreferredWait(r.Params.Prefer)
-	if err != nil {
-		return nil, err
-	}
+	wait := edge.PreferredWait(r.Params.Prefer)
 	c, err := createAnalysis(*r.Body)
 	if err != nil {
 		return nil, err
 	}
 	x := edge.ExchangeOf(ctx)
+	if err := s.checkReadable(ctx, c.VideoID); err != nil {
+		return nil, err
+	}
 	plan, err := s.Service.CreateAnalysis(ctx, x.Caller, c)
 	if err != nil {
 		return nil, err
@@ -97,18 +98,10 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 		err := out.FromAnalysisPreview(s.renderPreview(plan))
 		return api.CreateAnalysis200JSONResponse(out), err
 	}
-	a := resources.Analysis{State: plan.Analysis}
-	if wait > 0 {
-		x.Recorded()
-	}
-	if !a.Status.Terminal() {
-		// The analysis is created even if this read fails, so a failure must not make the
-		// caller repeat the request.
-		if read, err := s.await(ctx, x.Tenant(), a.ID, wait); err == nil {
-			a = read
-		} else {
-			s.Log.WarnContext(ctx, "cannot read the created analysis", "request_id", x.RequestID, "error", err.Error())
-		}
+	a := s.readBack(ctx, x, plan.Analysis)
+	if wait > 0 && !a.Status.Terminal() {
+		x.Recorded(ctx, http.StatusAccepted, s.renderAnalysis(ctx, a))
+		a = s.await(ctx, x, a, wait)
 	}
 	if wait > 0 {
 		x.Header().Set("Preference-Applied", fmt.Sprintf("wait=%.0f", wait.Seconds()))
@@ -120,6 +113,19 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 		return api.CreateAnalysis200JSONResponse(out), err
 	}
 	return api.CreateAnalysis202JSONResponse(s.renderAnalysis(ctx, a)), nil
+}
+
+// checkReadable refuses questions about a video that the client token of the request may not read. The commands check
+// everything else. Error: resource_not_found.
+func (s *server) checkReadable(ctx context.Context, videoID string) error {
+	if edge.ExchangeOf(ctx).Tenant().TokenID == "" {
+		return nil
+	}
+	_, err := s.ownVideo(ctx, videoID)
+	if fault.Has(err, fault.ResourceNotFound) {
+		return fault.NotFound("video_id", videoID)
+	}
+	return err
 }
 
 // createAnalysis makes the command from a checked body.

@@ -122,7 +122,6 @@ func TestRefusalsOfACreate(t *testing.T) {
 	unknown := `{"video_id": "video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", "prompt": "Is there a dog?"}`
 	w.refused(c.do(http.MethodPost, "/v1/analyses", unknown), 404, fault.ResourceNotFound, "")
 	w.refused(c.do(http.MethodPost, "/v1/analyses", `{"video_id": "nonsense", "prompt": "Is there a dog?"}`), 404, fault.ResourceNotFound, "")
-	w.refused(c.do(http.MethodPost, "/v1/analyses", unknown, "Prefer", "wait=121"), 400, fault.ValidationFailed, "Prefer")
 	w.engine.set(true)
 	down := ask(`"prompt": "Is there a dog?"`)
 	w.refused(down, 503, fault.InferenceUnavailable, "")
@@ -140,10 +139,16 @@ func TestWaitEndsWithTheAnalysis(t *testing.T) {
 	late := c.do(http.MethodPost, "/v1/analyses", body, "Prefer", "wait=1")
 	require.Equal(t, http.StatusAccepted, late.StatusCode)
 	require.Equal(t, "wait=1", late.Header.Get("Preference-Applied"))
+	for _, malformed := range []string{"wait=soon", "wait=-5", "wait=0", "wait", "=;,"} {
+		got := c.do(http.MethodPost, "/v1/analyses", body, "Prefer", malformed)
+		require.Equal(t, http.StatusAccepted, got.StatusCode, string(got.raw))
+		require.Empty(t, got.Header.Get("Preference-Applied"), malformed)
+		require.Equal(t, http.StatusOK, c.do(http.MethodPost, "/v1/analyses/"+got.at("id").(string)+"/cancel", "").StatusCode)
+	}
 	require.Equal(t, http.StatusOK, c.do(http.MethodPost, "/v1/analyses/"+late.at("id").(string)+"/cancel", "").StatusCode)
 
 	answered := make(chan response, 1)
-	go func() { answered <- c.do(http.MethodPost, "/v1/analyses", body, "Prefer", "wait=60") }()
+	go func() { answered <- c.do(http.MethodPost, "/v1/analyses", body, "Prefer", "wait=600") }()
 	require.Eventually(t, func() bool { return w.waiting() == 1 }, 10*time.Second, time.Millisecond)
 	list := c.do(http.MethodGet, "/v1/analyses?status=queued", "").at("data").([]any)
 	require.Len(t, list, 1)
@@ -153,6 +158,7 @@ func TestWaitEndsWithTheAnalysis(t *testing.T) {
 	got := <-answered
 	require.Equal(t, http.StatusOK, got.StatusCode)
 	require.Equal(t, "completed", got.at("status"))
+	require.Equal(t, "wait=120", got.Header.Get("Preference-Applied"))
 	require.Zero(t, w.waiting(), "the subscription ended")
 }
 

@@ -23,6 +23,9 @@ func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBa
 		c.Narrative = given(body.Options.Narrative)
 	}
 	x := edge.ExchangeOf(ctx)
+	if err := s.checkReadable(ctx, c.VideoID); err != nil {
+		return nil, err
+	}
 	batch, err := s.Service.CreateBatch(ctx, x.Caller, c)
 	if err != nil {
 		return nil, err

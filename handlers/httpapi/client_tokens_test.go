@@ -11,6 +11,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/handlers/command"
+	"vqa/handlers/intake/fixture"
 )
 
 // token creates a client token with this key.
@@ -218,4 +219,80 @@ func TestBoundClientToken(t *testing.T) {
 		w.refused(w.as(token, http.MethodGet, list, ""), 404, fault.ResourceNotFound, "")
 	}
 	require.Equal(t, http.StatusOK, w.as(token, http.MethodGet, "/v1/analyses?starting_after="+own, "").StatusCode)
+}
+
+// TestATokenReadsOnlyItsOwn: a token without a binding lists, reads and changes only what was created with it. What its
+// key or another token of the key created reads as unknown.
+func TestATokenReadsOnlyItsOwn(t *testing.T) {
+	t.Parallel()
+	w := open(t, withSlots(1))
+	c := w.customer(1000)
+	const scopes = `{"scopes": ["videos:write", "analyses:write", "streams:create", "streams:signal"]}`
+	token, other := c.token(scopes), c.token(scopes)
+	question := func(video string) string { return `{"video_id": "` + video + `", "prompt": "Is there a ball?"}` }
+	ready := func(token string) string {
+		made := w.as(token, http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`)
+		c.upload(made, fixture.Bytes())
+		path := "/v1/videos/" + made.at("id").(string)
+		done := w.as(token, http.MethodPost, path+"/complete", "")
+		require.Equal(t, http.StatusOK, done.StatusCode, string(done.raw))
+		return made.at("id").(string)
+	}
+	ask := func(token, video string) string {
+		got := w.as(token, http.MethodPost, "/v1/analyses", question(video), "Idempotency-Key", "k")
+		require.Equal(t, http.StatusAccepted, got.StatusCode, string(got.raw))
+		return got.at("id").(string)
+	}
+	keys, own, others := c.ready(), ready(token), ready(other)
+	ofKey, asked, ofOther := ask(c.key.Secret, keys), ask(token, own), ask(other, others)
+	c.ask(own, "Is there a cat?")
+	st := w.as(token, http.MethodPost, "/v1/streams", watch)
+	require.Equal(t, http.StatusCreated, st.StatusCode, string(st.raw))
+	stream := st.at("id").(string)
+
+	ids := func(token, path string) (list []any) {
+		got := w.as(token, http.MethodGet, path, "")
+		require.Equal(t, http.StatusOK, got.StatusCode, string(got.raw))
+		for _, item := range got.at("data").([]any) {
+			list = append(list, item.(map[string]any)["id"])
+		}
+		return list
+	}
+	require.Equal(t, []any{own}, ids(token, "/v1/videos"))
+	require.Equal(t, []any{asked}, ids(token, "/v1/analyses"))
+	require.Equal(t, []any{asked}, ids(token, "/v1/analyses?video_id="+own))
+	require.Equal(t, []any{asked}, ids(token, "/v1/videos/"+own+"/analyses"), "the key has also asked about this video")
+	require.Equal(t, []any{stream}, ids(token, "/v1/streams"))
+	require.Empty(t, ids(other, "/v1/streams"))
+	require.Len(t, ids(c.key.Secret, "/v1/videos"), 3, "the key reads everything")
+	require.Len(t, ids(c.token(`{"scopes": ["analyses:read"], "video_id": "`+own+`"}`), "/v1/analyses"), 2, "a bound token reads all of its video")
+
+	for _, id := range []string{keys, others} {
+		for _, request := range []string{
+			"GET /v1/videos/" + id, "DELETE /v1/videos/" + id, "POST /v1/videos/" + id + "/complete", "GET /v1/videos/" + id + "/analyses",
+			"GET /v1/analyses?video_id=" + id, "GET /v1/videos?starting_after=" + id, "GET /v1/videos?ending_before=" + id,
+		} {
+			method, path, _ := strings.Cut(request, " ")
+			w.refused(w.as(token, method, path, ""), 404, fault.ResourceNotFound, "")
+		}
+		w.refused(w.as(token, http.MethodPost, "/v1/analyses", question(id)), 404, fault.ResourceNotFound, "video_id")
+		w.refused(w.as(token, http.MethodPost, "/v1/analyses", question(id), "Idempotency-Key", "k2"), 404, fault.ResourceNotFound, "video_id")
+		w.refused(w.as(token, http.MethodPost, "/v1/analyses/batch", `{"video_id": "`+id+`", "prompts": ["Is there a ball?", "Is there a cat?"]}`),
+			404, fault.ResourceNotFound, "video_id")
+	}
+	for _, id := range []string{ofKey, ofOther} {
+		for _, request := range []string{
+			"GET /v1/analyses/" + id, "GET /v1/analyses/" + id + "/events", "POST /v1/analyses/" + id + "/cancel",
+			"POST /v1/analyses/" + id + "/rerun", "GET /v1/analyses?starting_after=" + id,
+		} {
+			method, path, _ := strings.Cut(request, " ")
+			w.refused(w.as(token, method, path, ""), 404, fault.ResourceNotFound, "")
+		}
+	}
+	for _, request := range []string{"GET ", "GET /events", "POST /end", "GET /recording", "DELETE /recording", "DELETE /whip"} {
+		method, rest, _ := strings.Cut(request, " ")
+		w.refused(w.as(other, method, "/v1/streams/"+stream+rest, ""), 404, fault.ResourceNotFound, "")
+	}
+	require.Equal(t, http.StatusOK, w.as(token, http.MethodPost, "/v1/streams/"+stream+"/end", "").StatusCode)
+	require.Equal(t, http.StatusOK, w.as(token, http.MethodPost, "/v1/analyses/"+asked+"/cancel", "").StatusCode)
 }

@@ -159,12 +159,9 @@ var producers = map[fault.Code]func(t *testing.T, w *world) response{
 	fault.IdempotencyUnavailable: func(t *testing.T, w *world) response {
 		c := w.customer(100)
 		body := strings.ReplaceAll(askDog, "VIDEO", c.ready())
-		first := make(chan response)
-		go func() {
-			first <- c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k", "Prefer", "wait=1")
-		}()
-		require.Eventually(t, func() bool { return w.waiting() == 1 }, 10*time.Second, time.Millisecond)
-		second := c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k", "Prefer", "wait=1")
+		slow, first := c.askSlowly(body)
+		second := c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k")
+		close(slow.closed)
 		require.Equal(t, http.StatusAccepted, (<-first).StatusCode)
 		return second
 	},

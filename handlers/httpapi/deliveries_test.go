@@ -200,7 +200,7 @@ func TestRedeliverARange(t *testing.T) {
 	w.advance(time.Hour)
 	late := h.delivery("failed", "")
 
-	body := fmt.Sprintf(`{"created_after": %q, "created_before": %q}`, from.Truncate(time.Millisecond).Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
+	body := fmt.Sprintf(`{"created_after": %q, "created_before": %q}`, strings.ToLower(from.Truncate(time.Millisecond).Format(time.RFC3339Nano)), to.Format(time.RFC3339Nano))
 	got := c.do(http.MethodPost, h.path("/redeliver"), body)
 	require.Equal(t, http.StatusAccepted, got.StatusCode, string(got.raw))
 	require.Equal(t, map[string]any{"object": "webhook_redelivery", "requeued": 3.0, "has_more": false}, got.json)

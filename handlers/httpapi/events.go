@@ -42,7 +42,7 @@ func (s *server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) 
 	}
 	out := api.ListEvents200JSONResponse{Object: api.EventListObjectList, Data: make([]api.Event, len(list)), HasMore: more}
 	for i, e := range list {
-		if out.Data[i], err = s.renderEvent(ctx, e); err != nil {
+		if out.Data[i], err = s.showEvent(ctx, e); err != nil {
 			return nil, err
 		}
 	}
@@ -58,8 +58,16 @@ func (s *server) GetEvent(ctx context.Context, r api.GetEventRequestObject) (api
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.renderEvent(ctx, e)
+	out, err := s.showEvent(ctx, e)
 	return api.GetEvent200JSONResponse(out), err
+}
+
+// showEvent renders an event for a response.
+func (s *server) showEvent(ctx context.Context, e public.Event) (api.Event, error) {
+	if e.Stream != nil && e.Stream.Summary != nil {
+		edge.ExchangeOf(ctx).Deprecated(edge.DeprecatedSummaryFrames)
+	}
+	return s.renderEvent(ctx, e)
 }
 
 // dropArtifacts removes the artifacts of deleted videos from events.

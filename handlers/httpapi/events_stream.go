@@ -20,6 +20,8 @@ const streamPage = 100
 func (s *server) StreamEvents(ctx context.Context, r api.StreamEventsRequestObject) (api.StreamEventsResponseObject, error) {
 	tenant := edge.ExchangeOf(ctx).Tenant()
 	st := &feedStream{server: s, ctx: ctx, tenant: tenant}
+	// The headers are sent before the events, each of which may be the end of a live stream.
+	edge.ExchangeOf(ctx).Deprecated(edge.DeprecatedSummaryFrames)
 	var err error
 	if r.Params.LastEventID == nil || *r.Params.LastEventID == "" {
 		st.last, st.after, err = s.Events.Latest(ctx, tenant)

@@ -21,20 +21,19 @@ const (
 	rereadGap = 20 * time.Millisecond
 )
 
-// await reads an analysis until it is terminal or until wait is over, and returns the last
-// state. It reads at least once.
-func (s *server) await(ctx context.Context, t resources.Tenant, analysisID string, wait time.Duration) (resources.Analysis, error) {
-	if wait <= 0 {
-		return s.Resources.Analysis(ctx, t, analysisID)
-	}
+// await reads a created analysis until it is terminal or until wait is over, and returns the last state.
+// A failed read ends the wait: the analysis exists, so the caller must not repeat the request.
+func (s *server) await(ctx context.Context, x *edge.Exchange, last resources.Analysis, wait time.Duration) resources.Analysis {
 	enough := time.NewTimer(wait)
 	defer enough.Stop()
-	var last resources.Analysis
-	err := s.follow(ctx, t, analysisID, enough.C, func(a resources.Analysis) error {
+	err := s.follow(ctx, x.Tenant(), last.ID, enough.C, func(a resources.Analysis) error {
 		last = a
 		return nil
 	})
-	return last, err
+	if err != nil {
+		s.Log.WarnContext(ctx, "cannot read the created analysis", "request_id", x.RequestID, "error", err.Error())
+	}
+	return last
 }
 
 // follow reads an analysis now and after each change. It returns after the terminal state,

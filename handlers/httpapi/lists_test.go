@@ -43,6 +43,7 @@ func TestListsPageBothWays(t *testing.T) {
 		"unknown parameters":    {"colour=red", ids, false},
 		"before all":            {"created_before=2020-01-01T00:00:00Z", nil, false},
 		"after a time, in zone": {"created_after=2020-01-01T00:00:00%2B02:00", ids, false},
+		"in lower case":         {"created_after=2020-01-01t00:00:00z", ids, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

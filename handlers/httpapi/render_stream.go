@@ -7,8 +7,17 @@ import (
 
 	"vqa/domain/stream"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 	"vqa/projections/resources"
 )
+
+// showStream renders a live stream for a response. One with results_summary.frames says that the field is deprecated.
+func (s *server) showStream(ctx context.Context, st resources.Stream) api.Stream {
+	if st.Summary != nil {
+		edge.ExchangeOf(ctx).Deprecated(edge.DeprecatedSummaryFrames)
+	}
+	return s.renderStream(ctx, st)
+}
 
 // renderStream renders a live stream.
 func (s *server) renderStream(ctx context.Context, st resources.Stream) api.Stream {

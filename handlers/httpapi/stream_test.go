@@ -120,8 +120,9 @@ func TestStreamsEndWithTheirCredential(t *testing.T) {
 			t.Parallel()
 			w := open(t, func(o *httpapi.Options) { o.Streams.Check = 20 * time.Millisecond })
 			c := w.customer(100)
-			path := "/v1/analyses/" + c.ask(c.ready(), "Is there a dog?") + "/events"
-			made := c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["analyses:read"], "ttl_s": 60}`)
+			video := c.ready()
+			path := "/v1/analyses/" + c.ask(video, "Is there a dog?") + "/events"
+			made := c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["analyses:read"], "ttl_s": 60, "video_id": "`+video+`"}`)
 			token := made.at("token").(string)
 			byToken, byKey, feed := w.stream(path, token), w.stream(path, c.key.Secret), w.stream("/v1/events/stream", c.key.Secret)
 			tt.end(w, c, token)

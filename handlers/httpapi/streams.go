@@ -68,7 +68,7 @@ func (s *server) ListStreams(ctx context.Context, r api.ListStreamsRequestObject
 	}
 	list := api.StreamList{Object: api.StreamListObjectList, Data: make([]api.Stream, len(streams)), HasMore: more}
 	for i, st := range streams {
-		list.Data[i] = s.renderStream(ctx, st)
+		list.Data[i] = s.showStream(ctx, st)
 	}
 	return api.ListStreams200JSONResponse(list), nil
 }
@@ -102,13 +102,13 @@ func (s *server) CreateStream(ctx context.Context, r api.CreateStreamRequestObje
 		s.Log.WarnContext(ctx, "cannot read the created stream", "request_id", x.RequestID, "error", err.Error())
 		st = resources.Stream{State: created}
 	}
-	return api.CreateStream201JSONResponse(s.renderStream(ctx, st)), nil
+	return api.CreateStream201JSONResponse(s.showStream(ctx, st)), nil
 }
 
 // GetStream answers GET /v1/streams/{id}.
 func (s *server) GetStream(ctx context.Context, r api.GetStreamRequestObject) (api.GetStreamResponseObject, error) {
 	st, err := s.ownStream(ctx, r.Id)
-	return api.GetStream200JSONResponse(s.renderStream(ctx, st)), err
+	return api.GetStream200JSONResponse(s.showStream(ctx, st)), err
 }
 
 // ownStream reads a stream of the caller. Error: resource_not_found.
@@ -136,7 +136,7 @@ func (s *server) EndStream(ctx context.Context, r api.EndStreamRequestObject) (a
 		}
 	}
 	st, err = s.ownStream(ctx, r.Id)
-	return api.EndStream200JSONResponse(s.renderStream(ctx, st)), err
+	return api.EndStream200JSONResponse(s.showStream(ctx, st)), err
 }
 
 // GetStreamRecording answers GET /v1/streams/{id}/recording (docs/contract.md#recording).
@@ -183,8 +183,8 @@ func (s *server) GetStreamRecording(ctx context.Context, r api.GetStreamRecordin
 
 // DeleteStreamRecording answers DELETE /v1/streams/{id}/recording.
 func (s *server) DeleteStreamRecording(ctx context.Context, r api.DeleteStreamRecordingRequestObject) (api.DeleteStreamRecordingResponseObject, error) {
-	if !id.Valid(id.Stream, r.Id) {
-		return nil, fault.NotFound("id", r.Id)
+	if _, err := s.ownStream(ctx, r.Id); err != nil {
+		return nil, err
 	}
 	st, err := s.Service.DeleteRecording(ctx, edge.ExchangeOf(ctx).Caller, r.Id)
 	return api.DeleteStreamRecording200JSONResponse{Object: api.DeletedStreamRecordingObjectStreamRecording, StreamId: st.ID, Deleted: true}, err
@@ -291,5 +291,5 @@ func (s *server) DeleteWHIPSession(ctx context.Context, r api.DeleteWHIPSessionR
 
 func (s *server) recreateStream(ctx context.Context, x *edge.Exchange, streamID string) (int, any, error) {
 	st, err := s.Resources.Stream(ctx, x.Tenant(), streamID)
-	return http.StatusCreated, s.renderStream(ctx, st), err
+	return http.StatusCreated, s.showStream(ctx, st), err
 }

@@ -206,6 +206,17 @@ func TestLiveStreamIsShownWithItsResults(t *testing.T) {
 	require.Equal(t, 3.0, ended.at("usage.billed_seconds"))
 	require.Equal(t, 3.0, ended.at("duration_s"))
 	require.Equal(t, 1.0, ended.at("results_summary.frames"))
+	require.Empty(t, live.Header.Get("Deprecation"), "a live stream has no summary")
+	event := c.do(http.MethodGet, "/v1/events?type=stream.ended", "").at("data").([]any)[0].(map[string]any)["id"].(string)
+	for _, request := range []string{
+		"GET /v1/streams/" + st.ID, "GET /v1/streams", "POST /v1/streams/" + st.ID + "/end", "GET /v1/events", "GET /v1/events/" + event,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		got := c.do(method, path, "")
+		require.Contains(t, string(got.raw), `"frames":1`, request)
+		require.Equal(t, "@1787875200", got.Header.Get("Deprecation"), request)
+		require.Equal(t, "Fri, 28 Aug 2026 00:00:00 GMT", got.Header.Get("Sunset"), request)
+	}
 	require.Equal(t, 2.0, ended.at("results_summary.last_detections.0.detected_count"))
 	require.Equal(t, "Two dogs.", ended.at("results_summary.last_detections.0.narrative_update.text"))
 	recording := c.do(http.MethodGet, "/v1/streams/"+st.ID+"/recording", "")
@@ -343,7 +354,7 @@ func TestARevokedKeyEndsItsConnections(t *testing.T) {
 	})
 	c := w.customer(100)
 	id := c.do(http.MethodPost, "/v1/streams", watch).at("id").(string)
-	token := c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["streams:signal"]}`).at("token").(string)
+	token := c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["streams:signal"], "stream_id": "`+id+`"}`).at("token").(string)
 	read := func(credential string) <-chan string {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/v1/streams/"+id+"/events", nil)
 		require.NoError(t, err)

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,9 +35,19 @@ func TestVideoFromUploadToDeletion(t *testing.T) {
 	require.NoError(t, media.Body.Close())
 	require.Equal(t, http.StatusOK, media.StatusCode)
 	require.Regexp(t, `^req_`, media.Header.Get("X-Request-Id"))
+	other := w.do(http.MethodPost, strings.TrimPrefix(done.at("media.url").(string), w.url), "")
+	w.refused(other, http.StatusMethodNotAllowed, fault.ValidationFailed, "")
+	require.Equal(t, "GET, HEAD, PUT, OPTIONS", other.Header.Get("Allow"))
 
 	gone := c.do(http.MethodDelete, path, "")
 	require.Equal(t, true, gone.at("deleted"))
+	w.refused(w.do(http.MethodGet, strings.TrimPrefix(done.at("media.url").(string), w.url), ""), 404, fault.ResourceNotFound, "")
+	waiting := c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`)
+	require.Equal(t, http.StatusOK, c.do(http.MethodDelete, "/v1/videos/"+waiting.at("id").(string), "").StatusCode)
+	for _, v := range []response{created, waiting} {
+		put := w.do(http.MethodPut, strings.TrimPrefix(v.at("upload.url").(string), w.url), "bytes", "Content-Type", "video/mp4")
+		w.refused(put, http.StatusConflict, fault.ResourceConflict, "")
+	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		w.refused(c.do(method, path, ""), 404, fault.ResourceNotFound, "")
 	}

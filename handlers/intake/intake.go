@@ -95,6 +95,16 @@ func (in *Intake) Room(need int64) error { return in.Objects.Room(need) }
 // Discard implements command.Uploads.
 func (in *Intake) Discard(ctx context.Context, key string) error { return in.Objects.Delete(ctx, key) }
 
+// Remove implements command.Uploads.
+func (in *Intake) Remove(ctx context.Context, videoID, key string) error {
+	return in.Objects.DeleteVideo(ctx, videoID, key)
+}
+
+// RemoveRecording implements command.Uploads.
+func (in *Intake) RemoveRecording(ctx context.Context, streamID string) error {
+	return in.Objects.DeleteRecording(ctx, streamID)
+}
+
 // FromURL implements jobs.Intake. The bytes of a refused video are removed. Each attempt has its
 // own object, so a late attempt cannot change the bytes of an earlier one.
 func (in *Intake) FromURL(ctx context.Context, accountID, videoID string, attempt int, url string) (video.File, error) {

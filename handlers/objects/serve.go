@@ -20,7 +20,8 @@ import (
 // (0.13 Mbit/s). At that rate, 2 GiB take a day and a half.
 var uploadPace = wire.Pace{Patience: 60 * time.Second, Rate: 16 << 10}
 
-const methods = "GET, HEAD, PUT, OPTIONS"
+// Methods are those that ServeHTTP serves.
+var Methods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodOptions}
 
 // ServeHTTP serves the signed URLs under Path: PUT stores, GET and HEAD play, OPTIONS answers
 // the preflight of a browser. When the bucket is not a folder, only awaited URLs come here. A
@@ -38,12 +39,8 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case http.MethodGet, http.MethodHead:
 		serve = s.download
-	case http.MethodPut:
-		serve = s.upload
 	default:
-		w.Header().Set("Allow", methods)
-		s.opt.WriteError(w, r, fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed for this URL.", r.Method))
-		return
+		serve = s.upload // verify refuses other methods than PUT
 	}
 	g, err := s.verify(r)
 	if err == nil && g.awaited {
@@ -63,7 +60,7 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // setCORS allows every origin, because the URL is the credential and cookies are not used.
 func setCORS(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Allow-Methods", methods)
+	h.Set("Access-Control-Allow-Methods", strings.Join(Methods, ", "))
 	h.Set("Access-Control-Allow-Headers", "Content-Type, Range, If-Range, If-None-Match, If-Modified-Since")
 	h.Set("Access-Control-Expose-Headers", "Accept-Ranges, Content-Length, Content-Range, ETag, X-Request-Id")
 	h.Set("Access-Control-Max-Age", "86400")

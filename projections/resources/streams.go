@@ -39,8 +39,8 @@ type Stream struct {
 // Stream returns a stream of the tenant, or resource_not_found.
 func (r *Reader) Stream(ctx context.Context, t Tenant, id string) (Stream, error) {
 	s, err := one[stream.State](ctx, r.pool,
-		"select doc from live_streams where id = $1 and account_id = $2 and livemode = $3",
-		id, t.AccountID, t.Livemode)
+		"select doc from live_streams where id = $1 and account_id = $2 and livemode = $3 and ($4 = '' or "+createdBy(fold.Stream, "$4")+")",
+		id, t.AccountID, t.Livemode, t.TokenID)
 	if err != nil {
 		return Stream{}, notFound(err, id)
 	}
@@ -53,7 +53,7 @@ func (r *Reader) Stream(ctx context.Context, t Tenant, id string) (Stream, error
 
 // Streams lists the tenant's streams, newest first, and whether there are more. An empty status matches all.
 func (r *Reader) Streams(ctx context.Context, t Tenant, status stream.Status, p projections.Page) ([]Stream, bool, error) {
-	q := projections.List("live_streams", t.AccountID).Within("livemode = ?", t.Livemode)
+	q := t.list("live_streams", fold.Stream)
 	if status != "" {
 		q = q.Where("status = ?", string(status))
 	}

@@ -2263,7 +2263,7 @@ type CreateWebhookEndpointRequest struct {
 	// NoticeEmail The address that gets an email when the endpoint has failed for 36 hours and when it is disabled. Only endpoints of live mode send it. An empty one equals null.
 	NoticeEmail *string `json:"notice_email,omitempty"`
 
-	// Url A public https URL.
+	// Url A public https URL with port 443 or a port from 1024 on.
 	Url string `json:"url"`
 }
 
@@ -3254,7 +3254,7 @@ type UpdateWebhookEndpointRequest struct {
 	// NoticeEmail The address that gets an email when the endpoint fails. Null or an empty one removes it.
 	NoticeEmail json.RawMessage `json:"notice_email,omitempty"`
 
-	// Url A public https URL.
+	// Url A public https URL with port 443 or a port from 1024 on.
 	Url *string `json:"url,omitempty"`
 }
 
@@ -3553,7 +3553,7 @@ type WebhookOverride struct {
 	// Events The events to send. The default is all events of the resource.
 	Events *[]EventType `json:"events,omitempty"`
 
-	// Url A public https URL.
+	// Url A public https URL with port 443 or a port from 1024 on.
 	Url string `json:"url"`
 }
 
@@ -3700,7 +3700,7 @@ type CreateAnalysisParams struct {
 	// the key, so use a random key, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// Prefer `wait=<seconds>`, 1 to 120 (RFC 7240). Other preferences are ignored.
+	// Prefer `wait=<seconds>`; more than 120 waits 120 (RFC 7240). Other and malformed preferences are ignored.
 	Prefer *string `json:"Prefer,omitempty"`
 }
 

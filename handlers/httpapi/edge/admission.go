@@ -3,6 +3,7 @@ package edge
 import (
 	"container/list"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -189,11 +190,32 @@ func (x *Exchange) Elsewhere() (back func()) {
 }
 
 // Recorded says that the create is recorded and that the request only waits for its result. It
-// needs no place any more.
-func (x *Exchange) Recorded() {
+// needs no place any more, and a request with the same Idempotency-Key gets resource at once. The
+// final response replaces it.
+func (x *Exchange) Recorded(ctx context.Context, status int, resource any) {
 	if x.admitted != nil {
 		x.admitted.leave(x.edge.Service.Now(), true)
 	}
+	if x.claim == nil {
+		return
+	}
+	x.stopRenewals()
+	body, err := json.Marshal(resource)
+	if err == nil {
+		err = x.keep(ctx, status, body)
+	}
+	if err != nil { // until its lock expires, the key is busy
+		x.log.WarnContext(ctx, "cannot store the response for replays", "request_id", x.RequestID, "error", err.Error())
+	}
+}
+
+// keep stores a response for replays, and unlocks the Idempotency-Key.
+func (x *Exchange) keep(ctx context.Context, status int, body []byte) error {
+	body, err := x.seal(body)
+	if err != nil {
+		return err
+	}
+	return x.edge.Service.SaveResponse(ctx, x.Caller, status, body)
 }
 
 // enterLive takes a place for a create with a live credential. Creates with a test key need none.

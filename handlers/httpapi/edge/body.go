@@ -179,7 +179,7 @@ func (op *operation) parseBody(raw []byte, v *verdict) (any, bool) {
 	}
 	v.omitted += read.omitted
 	if !op.patches {
-		dropNulls(op.body, read.value)
+		normalize(op.body, read.value)
 	}
 	return read.value, isJSON
 }

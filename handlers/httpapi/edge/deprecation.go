@@ -15,6 +15,8 @@ const (
 	DeprecatedLegacyKeys = "legacy-keys"
 	// DeprecatedModelAliases covers requests that name a model by an old name.
 	DeprecatedModelAliases = "model-aliases"
+	// DeprecatedSummaryFrames covers responses that contain results_summary.frames.
+	DeprecatedSummaryFrames = "results-summary-frames"
 )
 
 // Deprecation is a part of the API that will be removed.
@@ -36,8 +38,7 @@ type deprecations struct {
 	byEndpoint map[string][]Deprecation
 }
 
-// newDeprecations fails if DeprecatedLegacyKeys or DeprecatedModelAliases is missing, or if
-// an endpoint is not in the contract.
+// newDeprecations fails if one of the ids above is missing, or if an endpoint is not in the contract.
 func newDeprecations(all []Deprecation, c *Contract) (deprecations, error) {
 	d := deprecations{byID: map[string]Deprecation{}, byEndpoint: map[string][]Deprecation{}}
 	for _, entry := range all {
@@ -50,7 +51,7 @@ func newDeprecations(all []Deprecation, c *Contract) (deprecations, error) {
 			d.byEndpoint[op.id] = append(d.byEndpoint[op.id], entry)
 		}
 	}
-	for _, id := range []string{DeprecatedLegacyKeys, DeprecatedModelAliases} {
+	for _, id := range []string{DeprecatedLegacyKeys, DeprecatedModelAliases, DeprecatedSummaryFrames} {
 		if _, ok := d.byID[id]; !ok {
 			return d, fmt.Errorf("httpapi: changelog: the deprecation %s is missing", id)
 		}
@@ -65,8 +66,8 @@ func (d deprecations) addForOperation(h http.Header, op *operation) {
 	}
 }
 
-// Deprecated adds headers to the response which say that the request used something
-// deprecated: DeprecatedLegacyKeys or DeprecatedModelAliases.
+// Deprecated adds headers to the response which say that the request used, or the response contains,
+// something deprecated: one of the ids above.
 func (x *Exchange) Deprecated(id string) {
 	x.edge.deprecations.addByID(x.response.Header(), id, time.Time{})
 }
@@ -82,8 +83,8 @@ func (d deprecations) addByID(h http.Header, id string, ends time.Time) {
 }
 
 // add sets the headers of RFC 9745 and RFC 8594. Of several deprecations the earliest dates
-// count, and each has its own link. A sunset before the deprecation is left out, because
-// RFC 9745 requires it to be later.
+// count, and each has its own link. What has a sunset was deprecated on that day at the latest: RFC 9745 forbids a
+// sunset before the deprecation.
 func (d deprecations) add(h http.Header, entry Deprecation) {
 	link := fmt.Sprintf(`<%s>; rel="deprecation"; type="text/html"`, entry.URL)
 	if slices.Contains(h.Values("Link"), link) {
@@ -91,11 +92,14 @@ func (d deprecations) add(h http.Header, entry Deprecation) {
 	}
 	h.Add("Link", link)
 	since := entry.Since.Unix()
+	if !entry.Sunset.IsZero() {
+		since = min(since, entry.Sunset.Unix())
+	}
 	if before, err := strconv.ParseInt(strings.TrimPrefix(h.Get("Deprecation"), "@"), 10, 64); err == nil {
 		since = min(since, before)
 	}
 	h.Set("Deprecation", "@"+strconv.FormatInt(since, 10))
-	if !entry.Sunset.After(entry.Since) {
+	if entry.Sunset.IsZero() {
 		return
 	}
 	if before, err := http.ParseTime(h.Get("Sunset")); err != nil || entry.Sunset.Before(before) {

@@ -48,11 +48,11 @@ func TestDeprecationHeaders(t *testing.T) {
 	d.add(h, older)
 	require.Equal(t, "@1700000000", h.Get("Deprecation"))
 	require.Equal(t, "Fri, 15 Jan 2027 08:00:00 GMT", h.Get("Sunset"))
-	// A sunset before the deprecation is left out.
+	// A sunset is not before the deprecation.
 	h = http.Header{}
-	d.addByID(h, "results-summary-frames", time.Time{})
-	require.NotEmpty(t, h.Get("Deprecation"))
-	require.Empty(t, h.Get("Sunset"))
+	d.addByID(h, DeprecatedSummaryFrames, time.Time{})
+	require.Equal(t, "@1787875200", h.Get("Deprecation"))
+	require.Equal(t, "Fri, 28 Aug 2026 00:00:00 GMT", h.Get("Sunset"))
 }
 
 func TestDeprecationsMustBeWritten(t *testing.T) {

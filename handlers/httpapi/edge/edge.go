@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,6 +90,9 @@ func (e *Edge) paced(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 // serve finds the operation of a request and runs it.
 func (e *Edge) serve(x *Exchange, r *http.Request) error {
 	if e.ObjectHandler != nil && strings.HasPrefix(r.URL.Path, objects.Path) {
+		if !slices.Contains(objects.Methods, r.Method) {
+			return e.refuseRoute(x, r, objects.Methods)
+		}
 		// A signed URL was counted when it was created. A player requests many parts of a file.
 		_ = e.admit(x, r, exempt, nil)
 		e.ObjectHandler.ServeHTTP(x.response, r)

@@ -101,9 +101,14 @@ func (x *Exchange) body(r *http.Request) ([]byte, error) {
 	return x.raw, x.unread
 }
 
-// Tenant returns the owner of the resources that the caller may read.
+// Tenant returns the owner of the resources that the caller may read. A client token that is not bound reads only what
+// was created with it.
 func (x *Exchange) Tenant() resources.Tenant {
-	return resources.Tenant{AccountID: x.Caller.AccountID, Livemode: x.Caller.Livemode, VideoID: x.Caller.VideoID}
+	t := resources.Tenant{AccountID: x.Caller.AccountID, Livemode: x.Caller.Livemode, VideoID: x.Caller.VideoID}
+	if x.Caller.VideoID == "" && x.Caller.StreamID == "" {
+		t.TokenID = x.Caller.TokenID
+	}
+	return t
 }
 
 // recorder records the status and the size of a response. It can also keep a copy of the

@@ -56,6 +56,9 @@ func (e *Edge) readIdempotencyKey(x *Exchange, r *http.Request, body any) error 
 		// is stored.
 		x.Caller.Idempotency.Owner = "address " + e.Address(r)
 		x.Caller.Idempotency.Key = "sha256 " + account.HashSecret(key)
+	case x.Caller.TokenID != "":
+		// A token must not get the response to a request of its key, or of another token. A valid key has no space.
+		x.Caller.Idempotency.Key = x.Caller.TokenID + " " + key
 	case !x.Caller.Livemode:
 		// A valid key has no space, so this cannot be the key of a live request.
 		x.Caller.Idempotency.Key = "test " + key
@@ -163,10 +166,7 @@ func (e *Edge) finishReplay(x *Exchange, r *http.Request) {
 	defer cancel()
 	first := x.response.Header().Get("Idempotency-Replayed") == ""
 	if succeeded := x.response.status >= 200 && x.response.status < 300; succeeded && first && !x.NothingStored {
-		body, err := x.seal(x.response.body)
-		if err == nil {
-			err = e.Service.SaveResponse(ctx, x.Caller, x.response.status, body)
-		}
+		err := x.keep(ctx, x.response.status, x.response.body)
 		if err == nil {
 			return
 		}

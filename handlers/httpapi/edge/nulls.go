@@ -6,9 +6,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// dropNulls removes the null members of a body whose fields are optional in the contract: a
-// null equals an absent field. A null in a required field stays, and validation refuses it.
-func dropNulls(s *jsonschema.Schema, value any) {
+// normalize removes the null members of a body whose fields are optional in the contract: a
+// null equals an absent field. A null in a required field stays, and validation refuses it. It also
+// writes times in upper case.
+func normalize(s *jsonschema.Schema, value any) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return
@@ -19,7 +20,10 @@ func dropNulls(s *jsonschema.Schema, value any) {
 		switch {
 		case described == nil:
 		case member != nil:
-			dropNulls(described, member)
+			normalize(described, member)
+			if text, isText := member.(string); isText && described.Format != nil && described.Format.Name == "date-time" {
+				object[name] = upperTime(text)
+			}
 		case !slices.Contains(s.Required, name) && acceptsNull(described):
 			delete(object, name)
 		}

@@ -88,7 +88,7 @@ func resolve(document, node map[string]any) map[string]any {
 }
 
 // checkParameters adds the violations of the query and the headers to v. It ignores
-// parameters that are not in the contract.
+// parameters that are not in the contract, and writes times in upper case.
 func (op *operation) checkParameters(r *http.Request, v *verdict) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	for _, p := range op.parameters {
@@ -101,6 +101,10 @@ func (op *operation) checkParameters(r *http.Request, v *verdict) {
 		switch {
 		case len(values) == 1:
 			p.check(values[0], v)
+			if upper := upperTime(values[0]); p.format == "date-time" && upper != values[0] {
+				query.Set(p.name, upper)
+				r.URL.RawQuery = query.Encode()
+			}
 		case len(values) > 1:
 			v.add(p.name, fault.Exclusive, "must be given only once")
 		case p.required:
@@ -120,11 +124,7 @@ func (op *operation) has(name string) bool {
 // check adds the violations of one value.
 func (p parameter) check(text string, v *verdict) {
 	if p.name == "Prefer" {
-		_, err := PreferredWait(&text)
-		if f := fault.Of(err); f != nil {
-			v.violations = append(v.violations, f.Violations...)
-		}
-		return
+		return // a preference cannot be wrong
 	}
 	value, ok := p.parse(text, v)
 	if !ok {
@@ -190,9 +190,12 @@ func validTime(value any) error {
 	if !isText {
 		return nil
 	}
-	_, err := time.Parse(time.RFC3339, text)
+	_, err := time.Parse(time.RFC3339, upperTime(text))
 	return err
 }
+
+// upperTime returns a time in the form that the generated server reads: RFC 3339 also allows t and z in lower case.
+func upperTime(text string) string { return strings.ToUpper(text) }
 
 // parameterFault returns the fault for a parameter that the generated server cannot bind.
 // Only path parameters get this far: a malformed id reads as unknown.
@@ -213,11 +216,11 @@ func joinPreferHeaders(h http.Header) {
 	}
 }
 
-// PreferredWait reads `wait=<seconds>`, 1 to 120, from a Prefer header. It returns 0 if the
-// header has no wait. Other preferences are ignored, as RFC 7240 requires.
-func PreferredWait(header *string) (time.Duration, error) {
+// PreferredWait reads `wait=<seconds>` from a Prefer header, at most 120. It returns 0 if the header has no
+// wait, or one that is malformed or not positive: RFC 7240 lets a server ignore each preference.
+func PreferredWait(header *string) time.Duration {
 	if header == nil {
-		return 0, nil
+		return 0
 	}
 	for preference := range strings.SplitSeq(*header, ",") {
 		preference, _, _ = strings.Cut(preference, ";")
@@ -225,16 +228,15 @@ func PreferredWait(header *string) (time.Duration, error) {
 		if !strings.EqualFold(strings.TrimSpace(name), "wait") {
 			continue
 		}
-		seconds, err := strconv.Atoi(strings.Trim(strings.TrimSpace(value), `"`))
-		if err != nil {
-			return 0, fault.Invalid(fault.Violation{Param: "Prefer", Code: fault.Format, Message: "must be wait=<seconds>"})
+		seconds := strings.Trim(strings.TrimSpace(value), `"`)
+		if seconds == "" || strings.Trim(seconds, "0123456789") != "" {
+			return 0
 		}
-		wait := time.Duration(seconds) * time.Second
-		if seconds < 1 || seconds > int(maxWait/time.Second) {
-			message := fmt.Sprintf("wait must be between 1 and %d seconds", int(maxWait/time.Second))
-			return 0, fault.Invalid(fault.Violation{Param: "Prefer", Code: fault.Range, Message: message})
+		n, err := strconv.Atoi(seconds)
+		if err != nil || n > int(maxWait/time.Second) { // only digits: an error means that it is too large
+			return maxWait
 		}
-		return wait, nil
+		return time.Duration(n) * time.Second
 	}
-	return 0, nil
+	return 0
 }

@@ -20,7 +20,6 @@ func TestPreferredWait(t *testing.T) {
 	tests := map[string]struct {
 		header string
 		want   time.Duration
-		bad    fault.ViolationCode
 	}{
 		"seconds":            {header: "wait=10", want: 10 * time.Second},
 		"least":              {header: "wait=1", want: time.Second},
@@ -31,30 +30,22 @@ func TestPreferredWait(t *testing.T) {
 		"the first of two":   {header: "wait=5, wait=6", want: 5 * time.Second},
 		"only others":        {header: "return=minimal"},
 		"empty":              {header: ""},
-		"zero":               {header: "wait=0", bad: fault.Range},
-		"too long":           {header: "wait=121", bad: fault.Range},
-		"beyond durations":   {header: "wait=9223372036854775807", bad: fault.Range},
-		"negative":           {header: "wait=-5", bad: fault.Range},
-		"no number":          {header: "wait=soon", bad: fault.Format},
-		"a fraction":         {header: "wait=1.5", bad: fault.Format},
-		"nothing after wait": {header: "wait", bad: fault.Format},
+		"zero":               {header: "wait=0"},
+		"too long":           {header: "wait=121", want: 120 * time.Second},
+		"beyond durations":   {header: "wait=9223372036854775807", want: 120 * time.Second},
+		"beyond integers":    {header: "wait=99999999999999999999", want: 120 * time.Second},
+		"negative":           {header: "wait=-5"},
+		"no number":          {header: "wait=soon"},
+		"a fraction":         {header: "wait=1.5"},
+		"nothing after wait": {header: "wait"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := PreferredWait(&tt.header)
-			if tt.bad == "" {
-				require.NoError(t, err)
-				require.Equal(t, tt.want, got)
-				return
-			}
-			require.Empty(t, cmp.Diff([]fault.Violation{{Param: "Prefer", Code: tt.bad}}, fault.Of(err).Violations,
-				cmpopts.IgnoreFields(fault.Violation{}, "Message")))
+			require.Equal(t, tt.want, PreferredWait(&tt.header))
 		})
 	}
-	got, err := PreferredWait(nil)
-	require.NoError(t, err)
-	require.Zero(t, got)
+	require.Zero(t, PreferredWait(nil))
 }
 
 func TestCheckParameters(t *testing.T) {
@@ -94,7 +85,7 @@ func TestCheckParameters(t *testing.T) {
 		},
 		"wrong headers": {
 			op: "POST /v1/analyses", header: http.Header{"Idempotency-Key": {"a key"}, "Prefer": {"wait=121"}},
-			want: []fault.Violation{v("Idempotency-Key", fault.Format), v("Prefer", fault.Range)},
+			want: []fault.Violation{v("Idempotency-Key", fault.Format)},
 		},
 		"an empty key": {op: "POST /v1/videos", header: http.Header{"Idempotency-Key": {""}}, want: []fault.Violation{v("Idempotency-Key", fault.Length)}},
 		"a long key":   {op: "POST /v1/videos", header: http.Header{"Idempotency-Key": {strings.Repeat("k", 256)}}, want: []fault.Violation{v("Idempotency-Key", fault.Length)}},

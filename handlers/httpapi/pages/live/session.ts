@@ -86,7 +86,7 @@ export class Session {
     if (this.#over) return;
     endStream(this.token(), this.stream.id).then(
       (stream) => this.#finish(stream.end_reason ?? "completed", stream),
-      (error: unknown) => this.listener.trouble(`Cannot end the stream: ${errorWords(error)}`),
+      (error: unknown) => this.listener.trouble(`Cannot end the stream: ${errorWords(error, this.stream.id)}`),
     );
   }
 
@@ -122,7 +122,7 @@ export class Session {
       const stream = await readStream(this.token(), this.stream.id);
       if (stream.status === "ended") return this.#finish(stream.end_reason ?? "error", stream);
     } catch (error) {
-      if (error instanceof ApiError) this.listener.trouble(errorWords(error));
+      if (error instanceof ApiError) this.listener.trouble(errorWords(error, this.stream.id));
     }
     setTimeout(() => this.#connect(), this.#retry);
     this.#retry = Math.min(2 * this.#retry, longestRetry);

@@ -50,7 +50,9 @@ const errors: Record<string, string> = {
   capacity_exhausted: "The service is full. Start again in a few minutes.",
 };
 
-export function errorWords(error: unknown): string {
+export function errorWords(error: unknown, streamID = ""): string {
+  if (error instanceof ApiError && error.code === "token_expired" && streamID !== "")
+    return `The client token has expired. Create another one with "stream_id": "${streamID}", and paste it above.`;
   if (error instanceof ApiError) return errors[error.code] ?? error.message;
   if (error instanceof TypeError) return "The service cannot be reached. Check your network connection.";
   return error instanceof Error ? error.message : String(error);

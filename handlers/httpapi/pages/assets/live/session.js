@@ -70,7 +70,7 @@ export class Session {
     #endByRequest() {
         if (this.#over)
             return;
-        endStream(this.token(), this.stream.id).then((stream) => this.#finish(stream.end_reason ?? "completed", stream), (error) => this.listener.trouble(`Cannot end the stream: ${errorWords(error)}`));
+        endStream(this.token(), this.stream.id).then((stream) => this.#finish(stream.end_reason ?? "completed", stream), (error) => this.listener.trouble(`Cannot end the stream: ${errorWords(error, this.stream.id)}`));
     }
     #connect() {
         if (this.#over)
@@ -109,7 +109,7 @@ export class Session {
         }
         catch (error) {
             if (error instanceof ApiError)
-                this.listener.trouble(errorWords(error));
+                this.listener.trouble(errorWords(error, this.stream.id));
         }
         setTimeout(() => this.#connect(), this.#retry);
         this.#retry = Math.min(2 * this.#retry, longestRetry);

@@ -44,7 +44,9 @@ const errors = {
     stream_already_active: "The account already has a stream. If this page was closed while it was live, the stream ends within a minute; then start again.",
     capacity_exhausted: "The service is full. Start again in a few minutes.",
 };
-export function errorWords(error) {
+export function errorWords(error, streamID = "") {
+    if (error instanceof ApiError && error.code === "token_expired" && streamID !== "")
+        return `The client token has expired. Create another one with "stream_id": "${streamID}", and paste it above.`;
     if (error instanceof ApiError)
         return errors[error.code] ?? error.message;
     if (error instanceof TypeError)

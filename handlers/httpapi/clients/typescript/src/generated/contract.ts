@@ -856,6 +856,9 @@ export interface paths {
          * @description A short-lived token for browsers. It is limited to `scopes`, cannot be refreshed, and can be bound to one video or one
          *     stream of the account (404 `resource_not_found` for another one). Only an API key can create tokens, with at most its own scopes (403 `insufficient_scope`). A token stops working
          *     when its key does.
+         *
+         *     A token that is bound to a video reaches this video and its analyses. One that is bound to a stream reaches this stream.
+         *     A token without a binding lists, reads and changes only what was created with it.
          */
         post: operations["createClientToken"];
         delete?: never;
@@ -994,8 +997,8 @@ export interface paths {
          * @description Send either `prompt` or `query`. The credits for the analysis are held at once and settled when it completes. Failed
          *     and canceled analyses are never billed.
          *
-         *     With `Prefer: wait=<seconds>` (1 to 120), the response waits until the analysis is terminal: 200 if it is in time,
-         *     202 otherwise. A test key always gets 200 with the canned result. With `validate_only: true`, nothing is created, and
+         *     With `Prefer: wait=<seconds>`, the response waits until the analysis is terminal, at most 120 seconds: 200 if it is in
+         *     time, 202 otherwise. A repeat with the same `Idempotency-Key` does not wait. A test key always gets 200 with the canned result. With `validate_only: true`, nothing is created, and
          *     the response is 200 with an `analysis_preview`. The field `object` distinguishes it from an analysis.
          *
          *     Codes with status 400 besides `validation_failed`: `prompt_empty`, `prompt_too_long`, `query_invalid` (with
@@ -2704,7 +2707,7 @@ export interface components {
         /** @description Another webhook for the events of this resource, without signatures and with the same retries as webhook endpoints. */
         WebhookOverride: {
             /**
-             * @description A public https URL.
+             * @description A public https URL with port 443 or a port from 1024 on.
              * @example https://hooks.example.com/vqa
              */
             url: string;
@@ -3130,7 +3133,7 @@ export interface components {
         };
         CreateWebhookEndpointRequest: {
             /**
-             * @description A public https URL.
+             * @description A public https URL with port 443 or a port from 1024 on.
              * @example https://hooks.example.com/vqa
              */
             url: string;
@@ -3146,7 +3149,7 @@ export interface components {
         };
         UpdateWebhookEndpointRequest: {
             /**
-             * @description A public https URL.
+             * @description A public https URL with port 443 or a port from 1024 on.
              * @example https://hooks.example.com/vqa
              */
             url?: string;
@@ -4319,7 +4322,7 @@ export interface components {
         /** @description `true` if this is the stored response of an earlier request with this `Idempotency-Key`. */
         IdempotencyReplayed: "true";
         /**
-         * @description The preference that was applied (RFC 7240).
+         * @description The preference that was applied (RFC 7240), with the seconds of the longest wait.
          * @example wait=60
          */
         PreferenceApplied: string;
@@ -7078,7 +7081,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description `wait=<seconds>`, 1 to 120 (RFC 7240). Other preferences are ignored.
+                 * @description `wait=<seconds>`; more than 120 waits 120 (RFC 7240). Other and malformed preferences are ignored.
                  * @example wait=60
                  */
                 Prefer?: string;
