@@ -137,7 +137,7 @@ func TestSandboxesOfThisMachine(t *testing.T) {
 		got := w.do(http.MethodPost, "/v1/sandbox", "", "X-Forwarded-For", "203.0.113.9")
 		require.Equal(t, http.StatusCreated, got.StatusCode, string(got.raw))
 	}
-	w.refused(w.do(http.MethodPost, "/v1/sandbox", "", "X-Forwarded-For", "203.0.113.9"), 429, fault.SandboxLimitExceeded, "")
+	w.refused(w.do(http.MethodPost, "/v1/sandbox", "", "Origin", "https://evil.example"), 429, fault.SandboxLimitExceeded, "")
 }
 
 // TestModelsSayWhatTheEngineKnows: the vocabulary is that of the engine's model.

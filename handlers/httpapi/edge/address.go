@@ -89,7 +89,7 @@ var forwarding = []string{
 }
 
 // OnThisMachine returns a function that reports whether a program on this machine sent a
-// request. A reverse proxy on this machine also connects from loopback. Therefore all of
+// request that changes something. A reverse proxy on this machine also connects from loopback. Therefore all of
 // these must be true:
 //
 //   - The public URL is a loopback address and no proxy is trusted.
@@ -97,14 +97,16 @@ var forwarding = []string{
 //   - The Host header is a loopback host. Another host means a tunnel, or a page that uses
 //     DNS rebinding.
 //   - The request has no forwarding header.
+//   - No page of another origin sent it: a page that is open in a browser here is not a program of this machine.
 func OnThisMachine(publicURL string, trusted []netip.Prefix) func(*http.Request) bool {
 	public, err := url.Parse(publicURL)
 	if err != nil || !loopbackHost(public.Host) || len(trusted) > 0 {
 		return func(*http.Request) bool { return false }
 	}
+	sameOrigin := http.NewCrossOriginProtection()
 	return func(r *http.Request) bool {
 		local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		if !ok || !loopbackHost(local.String()) || !loopbackHost(r.RemoteAddr) || !loopbackHost(r.Host) {
+		if sameOrigin.Check(r) != nil || !ok || !loopbackHost(local.String()) || !loopbackHost(r.RemoteAddr) || !loopbackHost(r.Host) {
 			return false
 		}
 		return !slices.ContainsFunc(forwarding, func(name string) bool { return len(r.Header.Values(name)) > 0 })
