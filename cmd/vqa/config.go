@@ -61,8 +61,8 @@ type config struct {
 	Artifacts bool `group:"Artifacts and demos" env:"VQA_ARTIFACTS" envDefault:"true" help:"Whether each answer gets an annotated video and a contact sheet. They take about 0.2 s of one CPU core per second of 720p video."`
 	Demo      bool `env:"VQA_DEMO" envDefault:"true" help:"Whether three demo videos with answered questions are listed at /v1/demo-videos."`
 
-	EgressAllow  []string `group:"Outbound requests" env:"VQA_EGRESS_ALLOW" format:"host:port, comma-separated" help:"Targets, matched exactly, that the server may fetch from or send webhooks to although they are not on the public internet."`
-	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" format:"path of a PEM file" help:"Certificate authorities that are trusted for these targets."`
+	EgressAllow  []string `group:"Outbound requests" env:"VQA_EGRESS_ALLOW" format:"host:port, comma-separated" help:"Targets, matched exactly, that customers may name for imports and webhooks although they are not on the public internet. Addresses in other settings, such as those of witnesses, need not be here."`
+	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" format:"path of a PEM file" help:"Certificate authorities that are trusted for these targets, and for the addresses in other settings."`
 
 	WebhookRetries []time.Duration `group:"Webhooks" env:"VQA_WEBHOOK_RETRIES" envDefault:"1m,5m,30m,2h,8h,24h" format:"durations, comma-separated" help:"Pauses between the attempts of a delivery: the first is the pause after the first attempt. Each varies by up to 20%. After the last attempt the delivery is dead."`
 	SMTPURL        string          `env:"VQA_SMTP_URL" secret:"true" format:"smtp:// or smtps:// URL" help:"Mail server, as smtp://user:password@host:587 or smtps://…, that sends notices about failing endpoints. When empty, notices are only logged."`
@@ -112,7 +112,7 @@ type config struct {
 	LedgerLock      time.Duration `env:"VQA_LEDGER_LOCK" envDefault:"0" help:"How long an S3 bucket with object lock must keep each checkpoint; 0 means that the default of the bucket applies."`
 	LedgerKeys      []string      `env:"VQA_LEDGER_KEYS" format:"ed25519 public keys in base64, comma-separated" help:"Keys that may begin the log of the ledger, or replace a lost key. When empty, the first key that was written to the place of the checkpoints counts."`
 
-	LedgerWitnesses     []string `env:"VQA_LEDGER_WITNESSES" format:"name+hash+key@URL, comma-separated" help:"Witnesses (C2SP tlog-witness) that cosign each checkpoint of the ledger: the verifier key, and the URL to which add-checkpoint is appended. An http URL is accepted for a target of VQA_EGRESS_ALLOW."`
+	LedgerWitnesses     []string `env:"VQA_LEDGER_WITNESSES" format:"name+hash+key@URL, comma-separated" help:"Witnesses (C2SP tlog-witness) that cosign each checkpoint of the ledger: the verifier key, and the URL to which add-checkpoint is appended."`
 	LedgerWitnessQuorum int      `env:"VQA_LEDGER_WITNESS_QUORUM" envDefault:"0" format:"witnesses" help:"Witnesses that must have cosigned a checkpoint before the next one is signed; 0 means that a witness that is away only raises an alarm."`
 
 	SessionIssuer   string `group:"Sessions" env:"VQA_SESSION_ISSUER" format:"http or https URL" help:"Issuer of first-party sessions besides this service, compared exactly with the claim iss. When empty, only the sessions of /signin are accepted."`
@@ -124,7 +124,7 @@ type config struct {
 	OIDCClientSecret string `env:"VQA_OIDC_CLIENT_SECRET" secret:"true" help:"Client secret at the provider. It may be empty for a public client."`
 
 	ForgeClientID       string `group:"Identity check of upgrades" env:"VQA_FORGE_CLIENT_ID" help:"Client id at the identity provider that an upgrade asks. When empty, upgrades need no identity; otherwise all four settings are required."`
-	ForgeDeviceCodeURL  string `env:"VQA_FORGE_DEVICE_CODE_URL" format:"https URL" help:"Where the device flow of that provider starts. An http URL is accepted for a target of VQA_EGRESS_ALLOW."`
+	ForgeDeviceCodeURL  string `env:"VQA_FORGE_DEVICE_CODE_URL" format:"https URL" help:"Where the device flow of that provider starts. An http URL is accepted for a loopback address."`
 	ForgeAccessTokenURL string `env:"VQA_FORGE_ACCESS_TOKEN_URL" format:"https URL" help:"Where the device flow is polled for a token."`
 	ForgeUserURL        string `env:"VQA_FORGE_USER_URL" format:"https URL" help:"Returns the account of a bearer token, as a JSON object with a numeric id."`
 	GAAnnouncedAt       string `group:"Legacy keys" env:"VQA_GA_ANNOUNCED_AT" format:"date, for example 2026-11-21" help:"When general availability was announced. Keys with the prefix pk_ end 12 months later. When empty, they do not end."`

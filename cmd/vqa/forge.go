@@ -1,21 +1,17 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"vqa/handlers/command"
 	"vqa/handlers/identity"
-	"vqa/handlers/intake/egress"
 )
 
 // checkForge refuses an incomplete configuration of the identity check. It also refuses URLs without
-// TLS, because others could read the token. A target of VQA_EGRESS_ALLOW may do without TLS, for
-// example on a test machine.
+// TLS, because others could read the token. An address of this machine may do without TLS, for tests.
 func (c config) checkForge() error {
 	addresses := map[string]string{
 		"VQA_FORGE_DEVICE_CODE_URL": c.ForgeDeviceCodeURL, "VQA_FORGE_ACCESS_TOKEN_URL": c.ForgeAccessTokenURL, "VQA_FORGE_USER_URL": c.ForgeUserURL,
@@ -28,15 +24,11 @@ func (c config) checkForge() error {
 			continue
 		}
 		u, err := url.Parse(address)
-		if err != nil || u.Host == "" || u.User != nil || !c.mayReach(u) {
-			return fmt.Errorf("configuration: %s is %q, but it must be an https URL, or an http URL of a target in VQA_EGRESS_ALLOW", name, address)
+		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && net.ParseIP(u.Hostname()).IsLoopback()) {
+			return fmt.Errorf("configuration: %s is %q, but it must be an https URL, or an http URL of a loopback address such as 127.0.0.1", name, address)
 		}
 	}
 	return nil
-}
-
-func (c config) mayReach(u *url.URL) bool {
-	return u.Scheme == "https" || u.Scheme == "http" && slices.Contains(c.EgressAllow, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")))
 }
 
 // identities returns the identity check before an upgrade, or nil when there is none. The operator
@@ -51,9 +43,8 @@ func (c config) identities() (command.Identities, error) {
 	}
 	var out http.RoundTripper = &http.Transport{DisableKeepAlives: true}
 	if u.Scheme == "https" {
-		host := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443"))
-		if out, err = egress.New(egress.Options{Allow: []string{host}, CAFile: c.EgressCAFile}); err != nil {
-			return nil, fmt.Errorf("opening the HTTP client of the identity check: %w", err)
+		if out, err = c.operatorClient(c.ForgeDeviceCodeURL, c.ForgeAccessTokenURL, c.ForgeUserURL); err != nil {
+			return nil, err
 		}
 	}
 	return identity.New(identity.Options{

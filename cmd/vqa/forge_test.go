@@ -22,14 +22,14 @@ func TestForgeConfiguration(t *testing.T) {
 	require.NoError(t, config{}.checkForge(), "none")
 	require.NoError(t, whole().checkForge(), "all four")
 	for name, spoil := range map[string]func(*config){
-		"no client id":     func(c *config) { c.ForgeClientID = "" },
-		"no device URL":    func(c *config) { c.ForgeDeviceCodeURL = "" },
-		"no token URL":     func(c *config) { c.ForgeAccessTokenURL = "" },
-		"no user URL":      func(c *config) { c.ForgeUserURL = "" },
-		"plain http":       func(c *config) { c.ForgeUserURL = "http://forge.example/user" },
-		"credentials":      func(c *config) { c.ForgeUserURL = "https://u:p@forge.example/user" },
-		"a path":           func(c *config) { c.ForgeUserURL = "/user" },
-		"another http one": func(c *config) { c.ForgeUserURL, c.EgressAllow = "http://127.0.0.1:9/user", []string{"127.0.0.1:8"} },
+		"no client id":  func(c *config) { c.ForgeClientID = "" },
+		"no device URL": func(c *config) { c.ForgeDeviceCodeURL = "" },
+		"no token URL":  func(c *config) { c.ForgeAccessTokenURL = "" },
+		"no user URL":   func(c *config) { c.ForgeUserURL = "" },
+		"plain http":    func(c *config) { c.ForgeUserURL = "http://forge.example/user" },
+		"credentials":   func(c *config) { c.ForgeUserURL = "https://u:p@forge.example/user" },
+		"a path":        func(c *config) { c.ForgeUserURL = "/user" },
+		"private http":  func(c *config) { c.ForgeUserURL, c.EgressAllow = "http://10.0.0.1:9/user", []string{"10.0.0.1:9"} },
 	} {
 		c := whole()
 		spoil(&c)
@@ -42,8 +42,8 @@ func TestForgeConfiguration(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestForgeOfTheAllowList checks that a provider without TLS is accepted if the operator allows it.
-func TestForgeOfTheAllowList(t *testing.T) {
+// TestForgeOnThisMachine checks that a provider without TLS is accepted on a loopback address.
+func TestForgeOnThisMachine(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"id": 7}`)) }))
 	t.Cleanup(server.Close)
@@ -51,7 +51,6 @@ func TestForgeOfTheAllowList(t *testing.T) {
 	require.NoError(t, err)
 	c := config{
 		ForgeClientID: "c", ForgeDeviceCodeURL: server.URL + "/device", ForgeAccessTokenURL: server.URL + "/token", ForgeUserURL: server.URL + "/user",
-		EgressAllow: []string{u.Host},
 	}
 	require.NoError(t, c.checkForge())
 	provider, err := c.identities()

@@ -111,18 +111,16 @@ func testAgainstURL(t *testing.T, b toolbench, signed []byte) {
 	authority := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600))
 	t.Setenv("VQA_EGRESS_CA_FILE", authority)
-	t.Setenv("VQA_EGRESS_ALLOW", secure.Listener.Addr().String())
 	require.Contains(t, b.text("ledger", "verify", "--against", secure.URL+"/checkpoint"), "correct: the database contains all")
 	require.Contains(t, b.text("ledger", "verify", "--against", server.URL+"/checkpoint"), "correct: the database contains all")
 	for url, want := range map[string]string{
-		server.URL + "/large":               "too large",
-		server.URL + "/elsewhere":           "status 302",
-		server.URL + "/key":                 needsKey(server.URL + "/key").Error(),
-		secure.URL + "/key":                 needsKey(secure.URL + "/key").Error(),
-		secure.URL + "/none":                "status 404",
-		server.URL + "/none":                "status 404",
-		"http://192.0.2.1:9/checkpoint":     "http is allowed only to this machine",
-		"https://127.0.0.1:9443/checkpoint": "The URL is not allowed",
+		server.URL + "/large":           "too large",
+		server.URL + "/elsewhere":       "status 302",
+		server.URL + "/key":             needsKey(server.URL + "/key").Error(),
+		secure.URL + "/key":             needsKey(secure.URL + "/key").Error(),
+		secure.URL + "/none":            "status 404",
+		server.URL + "/none":            "status 404",
+		"http://192.0.2.1:9/checkpoint": "http is allowed only to this machine",
 	} {
 		_, _, err := b.run("ledger", "verify", "--against", url)
 		require.ErrorContains(t, err, want, url)

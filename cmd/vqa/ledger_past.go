@@ -102,8 +102,8 @@ func readAtMost(from io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// fetchPast fetches a checkpoint or a proof: over https from a public host or one of VQA_EGRESS_ALLOW, or over
-// http from this machine.
+// fetchPast fetches a checkpoint or a proof: over https from the host that the operator named, or over http from this
+// machine.
 func (a *app) fetchPast(ctx context.Context, from string) ([]byte, error) {
 	u, err := url.Parse(from)
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *app) fetchPast(ctx context.Context, from string) ([]byte, error) {
 	if u.Scheme == "http" {
 		return fetchLoopback(ctx, u)
 	}
-	client, err := egress.New(egress.Options{Allow: a.config.EgressAllow, CAFile: a.config.EgressCAFile})
+	client, err := a.config.operatorClient(from)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
 	"time"
@@ -12,7 +10,6 @@ import (
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/httpapi/signin"
 	"vqa/handlers/identity"
-	"vqa/handlers/intake/egress"
 )
 
 // checkOIDC refuses an incomplete configuration of the OpenID provider, and one without TLS: somebody on the network
@@ -38,14 +35,9 @@ func (c config) signIn(key []byte, proxies []netip.Prefix, now func() time.Time)
 	if c.OIDCIssuer == "" {
 		return s, nil
 	}
-	issuer, err := url.Parse(c.OIDCIssuer)
+	client, err := c.operatorClient(c.OIDCIssuer)
 	if err != nil {
-		return nil, fmt.Errorf("configuration: VQA_OIDC_ISSUER: %w", err)
-	}
-	allow := append([]string{net.JoinHostPort(issuer.Hostname(), cmp.Or(issuer.Port(), "443"))}, c.EgressAllow...)
-	client, err := egress.New(egress.Options{Allow: allow, CAFile: c.EgressCAFile})
-	if err != nil {
-		return nil, fmt.Errorf("opening the HTTP client for the OpenID provider: %w", err)
+		return nil, err
 	}
 	s.Provider, err = identity.NewOpenID(identity.OpenIDOptions{
 		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret, RedirectURL: signin.CallbackURL(c.PublicURL),

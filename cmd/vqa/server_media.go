@@ -9,7 +9,6 @@ import (
 	"vqa/cmd/vqa/internal/doctor"
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/intake"
-	"vqa/handlers/intake/egress"
 	"vqa/handlers/intake/probe"
 	"vqa/handlers/objects"
 )
@@ -24,9 +23,9 @@ func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.
 		return fmt.Errorf("opening the object store: %w", err)
 	}
 	s.closers = append(s.closers, s.objects.Close)
-	client, err := egress.New(egress.Options{Allow: c.EgressAllow, CAFile: c.EgressCAFile})
+	client, err := c.customerClient()
 	if err != nil {
-		return fmt.Errorf("opening the client for fetches: %w", err)
+		return err
 	}
 	if s.ffmpeg, err = c.openFFmpeg(ctx); err != nil {
 		return fmt.Errorf("%w: %s", err, doctor.FixFFmpeg)

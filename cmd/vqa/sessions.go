@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"net"
 	"net/url"
 	"time"
 
 	"vqa/handlers/httpapi/edge"
-	"vqa/handlers/intake/egress"
 )
 
 // checkSessions refuses an incomplete configuration. It also refuses a URL of the keys without TLS,
@@ -37,14 +34,9 @@ func (c config) sessions(now func() time.Time) (*edge.Sessions, error) {
 	if c.SessionIssuer == "" {
 		return nil, nil
 	}
-	keys, err := url.Parse(c.SessionKeysURL)
+	client, err := c.operatorClient(c.SessionKeysURL)
 	if err != nil {
-		return nil, fmt.Errorf("configuration: VQA_SESSION_JWKS_URL: %w", err)
-	}
-	host := net.JoinHostPort(keys.Hostname(), cmp.Or(keys.Port(), "443"))
-	client, err := egress.New(egress.Options{Allow: []string{host}, CAFile: c.EgressCAFile})
-	if err != nil {
-		return nil, fmt.Errorf("opening the HTTP client for the keys of sessions: %w", err)
+		return nil, err
 	}
 	return edge.NewSessions(edge.SessionOptions{
 		Issuer: c.SessionIssuer, Audience: c.SessionAudience, KeysURL: c.SessionKeysURL, Transport: client, Now: now,
