@@ -6,6 +6,8 @@ import (
 
 	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/answer"
+	"vqa/domain/query"
 )
 
 // The limits of the words for confidence (docs/contract.md#result-9).
@@ -56,16 +58,14 @@ func printAnswer(out terminal.Screen, a client.Analysis) {
 // answerWord is the answer in one word, or the number when the question asks for one.
 func answerWord(out terminal.Screen, a client.Analysis) string {
 	r := a.Result
-	if a.Query.PromptIntent == "count" && r.DetectedCount != nil && r.Answer != "indeterminate" {
-		return out.Paint(terminal.BoldGreen, terminal.Thousands(int64(*r.DetectedCount)))
-	}
-	switch r.Answer {
-	case "yes":
-		return out.Paint(terminal.BoldGreen, "YES")
-	case "no":
-		return out.Paint(terminal.BoldRed, "NO")
+	word := strings.ToUpper(answer.Word(query.Intent(a.Query.PromptIntent), answer.Answer(r.Answer), r.DetectedCount))
+	switch {
+	case r.Answer == "yes":
+		return out.Paint(terminal.BoldGreen, word)
+	case r.Answer == "no":
+		return out.Paint(terminal.BoldRed, word)
 	default:
-		return out.Paint(terminal.BoldYellow, terminal.Printable(strings.ToUpper(r.Answer)))
+		return out.Paint(terminal.BoldYellow, terminal.Printable(word))
 	}
 }
 

@@ -280,6 +280,7 @@ func (s *server) videosOf(t *testing.T, c config) []string {
 func TestUsageHasItsExitStatus(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
+		{"ak"}, {"--nonsense"}, {"keys", "lost"}, {"ledger", "keys", "lost"}, {"events", "parked", "lost"}, {"keys", "create", "--nonsense"},
 		{"ask"}, {"ask", "one.mp4"}, {"ask", "a", "b", "--nonsense"}, {"eval"}, {"version", "x"},
 		{"keys", "create"}, {"keys", "create", "--mode", "test", "--grant-seconds", "5"}, {"keys", "revoke", "a"},
 		{"credits", "grant", "acct", "ten", "--reason", "r", "--idempotency-key", "k"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +23,8 @@ type setting struct {
 	// Source is environment, default, or derived when the value is computed from other settings.
 	Source string `json:"source"`
 	Help   string `json:"help"`
+	// Running has the other values of running servers, by their URLs.
+	Running map[string]string `json:"running,omitempty"`
 }
 
 func configCommand() *cobra.Command {
@@ -29,12 +32,15 @@ func configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show every setting with its value and the source of the value",
+		Long: "Shows every setting with its value, and the values of your running servers that are different. A secret counts as\n" +
+			"different only when one of the two has none.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := loadConfig()
 			if err != nil {
 				return err
 			}
-			return printSettings(cmd.OutOrStdout(), settings(c, os.LookupEnv), asJSON)
+			servers := runningServers()
+			return printSettings(cmd.OutOrStdout(), compared(settings(c, os.LookupEnv), servers), servers, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -63,6 +69,21 @@ func settings(c config, lookup func(string) (string, bool)) []setting {
 	return out
 }
 
+// compared adds the values of the servers that differ.
+func compared(all []setting, servers []running) []setting {
+	for i, s := range all {
+		for _, r := range servers {
+			if there, known := r.Settings[s.Env]; known && there != s.Value {
+				if all[i].Running == nil {
+					all[i].Running = map[string]string{}
+				}
+				all[i].Running[r.URL] = there
+			}
+		}
+	}
+	return all
+}
+
 func plain(value string) string { return value }
 
 // settingText formats a value. show masks it, or each element of a list.
@@ -77,18 +98,29 @@ func settingText(v reflect.Value, show func(string) string) string {
 	return strings.Join(parts, ",")
 }
 
-func printSettings(out io.Writer, all []setting, asJSON bool) error {
+func printSettings(out io.Writer, all []setting, servers []running, asJSON bool) error {
 	if asJSON {
 		return terminal.PrintJSON(out, all)
 	}
 	t := terminal.Table{{"VARIABLE", "VALUE", "DEFAULT", "FROM"}}
 	for _, s := range all {
-		value, preset := s.Value, s.Default
-		if value == "" {
-			value = "(empty)"
-		}
-		t = append(t, []string{s.Env, value, preset, s.Source})
+		t = append(t, []string{s.Env, cmp.Or(s.Value, "(empty)"), s.Default, s.Source})
 	}
-	t.Print(terminal.NewScreen(out))
+	screen := terminal.NewScreen(out)
+	t.Print(screen)
+	for _, r := range servers {
+		t := terminal.Table{{"VARIABLE", "RUNNING WITH"}}
+		for _, s := range all {
+			if there, differs := s.Running[r.URL]; differs {
+				t = append(t, []string{s.Env, cmp.Or(there, "(empty)")})
+			}
+		}
+		if len(t) == 1 {
+			fmt.Fprintf(screen, "\n  the server at %s runs with these values\n", r.URL)
+			continue
+		}
+		fmt.Fprintf(screen, "\n  the server at %s (data in %s) has other values:\n\n", r.URL, r.dataDir)
+		t.Print(screen)
+	}
 	return nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/caarlos0/env/v11"
@@ -44,7 +46,17 @@ func TestSettings(t *testing.T) {
 		require.Equal(t, want, [2]string{by[name].Value, by[name].Source}, name)
 	}
 	var out bytes.Buffer
-	require.NoError(t, printSettings(&out, all, false))
+	same := running{URL: "http://127.0.0.1:1", Settings: map[string]string{}}
+	for _, s := range all {
+		same.Settings[s.Env] = s.Value
+	}
+	other := running{URL: "http://127.0.0.1:2", dataDir: "/there", Settings: maps.Clone(same.Settings)}
+	other.Settings["VQA_LLM_TIMEOUT"], other.Settings["VQA_LLM_URL"] = "7s", ""
+	servers := []running{same, other}
+	require.NoError(t, printSettings(&out, compared(all, servers), servers, false))
 	require.NotContains(t, out.String(), "hunter2")
 	require.Contains(t, out.String(), "VQA_BLOB_URL")
+	require.Contains(t, out.String(), "the server at http://127.0.0.1:1 runs with these values\n")
+	_, differences, _ := strings.Cut(out.String(), "the server at http://127.0.0.1:2 (data in /there) has other values:\n")
+	require.Equal(t, []string{"VARIABLE", "RUNNING", "WITH", "VQA_LLM_URL", "(empty)", "VQA_LLM_TIMEOUT", "7s"}, strings.Fields(differences))
 }

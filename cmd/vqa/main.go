@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,7 @@ func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "vqa",
 		Short:         "Answer questions about videos",
+		Version:       currentVersion().Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
@@ -46,8 +48,25 @@ func rootCommand() *cobra.Command {
 			}
 		},
 	}
-	root.AddCommand(serveCommand(), askCommand(), streamCommand(), keysCommand(), grantsCommand(), creditsCommand(), incidentsCommand(), ledgerCommand(), projectionsCommand(),
-		eventsCommand(), webhooksCommand(), listenCommand(), triggerCommand(), signInCommand(), sessionsCommand(), showCommand(), whyCommand(), nodesCommand(),
-		migrateCommand(), configCommand(), doctorCommand(), evalCommand(), versionCommand())
+	root.SetFlagErrorFunc(misused)
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .HasAvailableSubCommands}}\n  {{.CommandPath}} [command]{{end}}", "", 1)) // needSubcommand writes COMMAND
+	root.SetVersionTemplate(currentVersion().String() + "\n")
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Use the service", []*cobra.Command{askCommand(), streamCommand(), listenCommand(), triggerCommand()}},
+		{"Run the service", []*cobra.Command{serveCommand(), signInCommand(), configCommand(), doctorCommand(), migrateCommand(), nodesCommand(), incidentsCommand()}},
+		{"Accounts and credits", []*cobra.Command{keysCommand(), creditsCommand(), sessionsCommand(), grantsCommand(), ledgerCommand()}},
+		{"Look inside", []*cobra.Command{showCommand(), whyCommand(), eventsCommand(), projectionsCommand(), webhooksCommand(), evalCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.title
+			root.AddCommand(cmd)
+		}
+	}
+	root.AddCommand(versionCommand())
+	needSubcommand(root)
 	return root
 }

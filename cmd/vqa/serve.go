@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	stdlog "log"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/domain/account"
 )
 
@@ -59,26 +59,54 @@ func serve(ctx context.Context, c config, out io.Writer, link bool) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectorPercent)
 	}
+	fmt.Fprintf(out, "vqa starts with the data in %s; the first start takes some seconds longer\n", c.DataDir)
 	s, err := startServer(ctx, c, log)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, greeting(c))
-	if link {
-		printed, err := s.signInLink(ctx)
-		if err != nil {
-			return errors.Join(err, s.Close())
-		}
-		fmt.Fprintf(out, "sign in as operator, once, within %d minutes: %s\n", int(account.SignInLinkLife/time.Minute), printed.URL)
-	}
-	select {
-	case <-ctx.Done():
-		log.Info("stopping")
-	case err = <-s.failed:
-		log.Error("a part of the service failed", "error", err)
-	}
+	err = s.attend(ctx, out, link)
 	if closeErr := s.Close(); err == nil {
 		err = closeErr
+	}
+	return err
+}
+
+// attend greets when the service is ready, or after startPatience, and waits until ctx ends or a part fails.
+func (s *server) attend(ctx context.Context, out io.Writer, link bool) error {
+	waiting, stop := context.WithTimeout(ctx, startPatience)
+	defer stop()
+	ready := make(chan struct{})
+	s.work("the wait for the start", func() error {
+		defer close(ready)
+		client.New(s.baseURL()).AwaitReady(waiting)
+		return nil
+	})
+	for {
+		select {
+		case <-ctx.Done():
+			s.log.Info("stopping")
+			return nil
+		case err := <-s.failed:
+			s.log.Error("a part of the service failed", "error", err)
+			return err
+		case <-ready:
+			ready = nil
+			if err := s.greet(ctx, out, link); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// greet prints the address of the service and, with link, a one-time link.
+func (s *server) greet(ctx context.Context, out io.Writer, link bool) error {
+	fmt.Fprintln(out, greeting(s.config))
+	if !link || ctx.Err() != nil {
+		return nil
+	}
+	printed, err := s.signInLink(ctx)
+	if err == nil {
+		fmt.Fprintf(out, "sign in as operator, once, within %d minutes: %s\n", int(account.SignInLinkLife/time.Minute), printed.URL)
 	}
 	return err
 }

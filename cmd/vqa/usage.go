@@ -11,22 +11,47 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
-// strict gives a command the names of its arguments. Wrong arguments and flags end with the exit
-// status for wrong usage. A name in brackets is optional, and a name that ends in "…]" can be
-// repeated; both come last.
+// strict gives a command the names of its arguments. Wrong arguments end with the exit status for
+// wrong usage. A name in brackets is optional, and a name that ends in "…]" can be repeated; both
+// come last.
 func strict(cmd *cobra.Command, names ...string) *cobra.Command {
-	misused := func(cmd *cobra.Command, err error) error {
-		fmt.Fprintf(terminal.Escape(cmd.ErrOrStderr()), "vqa: %v\nusage: %s\n(more: %s --help)\n", err, cmd.UseLine(), cmd.CommandPath())
-		return exitUsage
-	}
 	cmd.Args = func(cmd *cobra.Command, given []string) error {
 		if err := checkArguments(names, given); err != nil {
 			return misused(cmd, err)
 		}
 		return nil
 	}
-	cmd.SetFlagErrorFunc(misused)
 	return cmd
+}
+
+// misused prints an error with the usage of a command, and returns the exit status for wrong usage.
+func misused(cmd *cobra.Command, err error) error {
+	fmt.Fprintf(terminal.Escape(cmd.ErrOrStderr()), "vqa: %v\nusage: %s\n(more: %s --help)\n", err, cmd.UseLine(), cmd.CommandPath())
+	return exitUsage
+}
+
+// needSubcommand makes a command that only has subcommands print its help, and refuse an unknown
+// subcommand. Cobra alone would print the help and exit with 0. It does the same for the subcommands.
+func needSubcommand(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		needSubcommand(sub)
+	}
+	if !cmd.HasSubCommands() || cmd.Runnable() {
+		return
+	}
+	cmd.Use, cmd.DisableFlagsInUseLine = cmd.Name()+" COMMAND", true
+	cmd.Args = func(cmd *cobra.Command, given []string) error {
+		if len(given) == 0 {
+			return nil
+		}
+		hint := ""
+		if near := cmd.SuggestionsFor(given[0]); len(near) > 0 {
+			hint = "; did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return misused(cmd, fmt.Errorf("unknown command %q%s", given[0], hint))
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.SuggestionsMinimumDistance = 2 // letters that differ
 }
 
 // checkArguments returns an error that names the missing arguments, or the first surplus argument.

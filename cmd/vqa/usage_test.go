@@ -45,6 +45,26 @@ func TestUsageNamesTheArgument(t *testing.T) {
 	require.Contains(t, complain("vqa config", "x"), `"x" is one argument too many: this command takes none`)
 }
 
+// TestHelpHasGroupsAndVersion checks that each command is in a group of the help, and both forms of the version.
+func TestHelpHasGroupsAndVersion(t *testing.T) {
+	t.Parallel()
+	said := func(args ...string) string {
+		var out bytes.Buffer
+		root := rootCommand()
+		root.SetArgs(args)
+		root.SetOut(&out)
+		require.NoError(t, root.ExecuteContext(t.Context()))
+		return out.String()
+	}
+	help := said()
+	require.Contains(t, help, "Run the service:\n")
+	_, others, _ := strings.Cut(help, "Additional Commands:\n")
+	others, _, _ = strings.Cut(others, "\n\n")
+	require.Regexp(t, `^  completion .*\n  help .*\n  version .*$`, others)
+	require.Contains(t, said("ledger"), "Usage:\n  vqa ledger COMMAND\n")
+	require.Equal(t, said("version"), said("--version"))
+}
+
 // TestOwnAccountIsTheDefault checks that ACCOUNT defaults to the account of the stored key.
 func TestOwnAccountIsTheDefault(t *testing.T) {
 	b := newToolbench(t)

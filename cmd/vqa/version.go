@@ -33,12 +33,17 @@ func versionCommand() *cobra.Command {
 			if asJSON {
 				return terminal.PrintJSON(cmd.OutOrStdout(), v)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "vqa %s, API %s, %s, %s\n", v.Version, v.API, v.Go, v.Platform)
+			fmt.Fprintln(cmd.OutOrStdout(), v)
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd)
+}
+
+// String is the output without --json.
+func (v versionInfo) String() string {
+	return fmt.Sprintf("vqa %s, API %s, %s, %s", v.Version, v.API, v.Go, v.Platform)
 }
 
 func currentVersion() versionInfo {

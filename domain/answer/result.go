@@ -1,6 +1,10 @@
 package answer
 
-import "vqa/domain/query"
+import (
+	"strconv"
+
+	"vqa/domain/query"
+)
 
 // MaxClips is the largest number of clips in a result (docs/contract.md#limits).
 const MaxClips = 500
@@ -112,6 +116,15 @@ func Unknown(q query.Query, durationS *float64) Result {
 		r.TermConfidences[s.Term] = 0
 	}
 	return r
+}
+
+// Word returns an answer as a person reads it: the number for a question that asks for one, else the answer
+// itself. count is the detected count, or nil.
+func Word(intent query.Intent, a Answer, count *int) string {
+	if intent == query.Count && count != nil && a != Indeterminate {
+		return strconv.Itoa(*count)
+	}
+	return string(a)
 }
 
 // Shown are the parts of the video that support the result: its clips or, for a count, its

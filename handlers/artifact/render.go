@@ -11,6 +11,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
+	"vqa/domain/query"
 	"vqa/handlers/intake/ffmpeg"
 )
 
@@ -22,7 +23,9 @@ type Input struct {
 	FPS float64
 	// Question is the prompt as it is shown to people.
 	Question string
-	Result   answer.Result
+	// Intent is what the question asks for.
+	Intent query.Intent
+	Result answer.Result
 	// Evidence holds the detections and the length of the video.
 	Evidence evidence.Evidence
 	// Classes are the Evidence.Terms that the question is about.

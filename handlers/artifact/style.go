@@ -8,6 +8,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
+	"vqa/domain/query"
 )
 
 // The colors. Objects have bright colors under dark letters. Everything else stands on a dark
@@ -151,15 +152,20 @@ func (in Input) inkFor(s answer.TrackPoint) ink {
 	return palette[0]
 }
 
-// verdict returns the answer as a short text, with its color.
+// verdict returns the answer as a short text, with its color: "YES 97%", "3 (97%)" for a question that asks
+// for a number, "NO 80% · 1" for a threshold.
 func (in Input) verdict() (string, ink) {
-	text := strings.ToUpper(string(in.Result.Answer))
-	if in.Result.Answer == answer.Indeterminate {
+	text := strings.ToUpper(answer.Word(in.Intent, in.Result.Answer, in.Result.DetectedCount))
+	switch n := in.Result.DetectedCount; {
+	case in.Result.Answer == answer.Indeterminate:
 		return text, unsure
-	}
-	text = fmt.Sprintf("%s %.0f%%", text, 100*in.Result.Confidence)
-	if n := in.Result.DetectedCount; n != nil {
-		text += fmt.Sprintf(" · %d", *n)
+	case in.Intent == query.Count:
+		text = fmt.Sprintf("%s (%.0f%%)", text, 100*in.Result.Confidence)
+	default:
+		text = fmt.Sprintf("%s %.0f%%", text, 100*in.Result.Confidence)
+		if n != nil {
+			text += fmt.Sprintf(" · %d", *n)
+		}
 	}
 	if in.Result.Answer == answer.No {
 		return text, no

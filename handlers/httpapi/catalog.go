@@ -303,6 +303,8 @@ func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 type readiness struct {
 	mu     sync.Mutex
 	failed []string
+	// started is true after the first probe that found the service ready.
+	started bool
 }
 
 // note logs a change of the failed checks. Load balancers ask several times a second, so the requests
@@ -310,12 +312,17 @@ type readiness struct {
 func (r *readiness) note(ctx context.Context, log *slog.Logger, failed []string, errs []error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if slices.Equal(failed, r.failed) || ctx.Err() != nil { // a client that left finds nothing
+	if slices.Equal(failed, r.failed) && (r.started || len(failed) > 0) || ctx.Err() != nil { // a client that left finds nothing
 		return
 	}
 	r.failed = failed
-	if len(failed) == 0 {
+	switch {
+	case len(failed) == 0:
+		r.started = true
 		log.InfoContext(ctx, "the service is ready")
+		return
+	case !r.started: // parts that still load are no reason for a warning
+		log.InfoContext(ctx, "the service is starting", "waiting_for", strings.Join(failed, ", "))
 		return
 	}
 	log.WarnContext(ctx, "the service is not ready", "failed", strings.Join(failed, ", "), "error", errors.Join(errs...))

@@ -5,13 +5,14 @@ import (
 	"io"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
 	"vqa/domain/account"
 	"vqa/domain/analysis"
+	"vqa/domain/answer"
 	"vqa/domain/fault"
+	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/handlers/httpapi/api"
 	"vqa/handlers/httpapi/edge"
@@ -121,10 +122,7 @@ func (s *server) gallery(ctx context.Context) ([]pages.Demo, error) {
 			if !answered {
 				continue
 			}
-			word := string(result.Answer)
-			if strings.HasPrefix(prompt, "How many") && result.DetectedCount != nil && word != "indeterminate" {
-				word = strconv.Itoa(*result.DetectedCount)
-			}
+			word := answer.Word(query.Compile(prompt).PromptIntent, answer.Answer(result.Answer), result.DetectedCount)
 			list[i].Answers = append(list[i].Answers, pages.Answer{Prompt: prompt, Answer: word, Confidence: result.Confidence})
 		}
 	}

@@ -173,6 +173,12 @@ func TestProbesOfANodeThatIsNotReady(t *testing.T) {
 		o.Answered = func(a edge.Answered) { codes.Store(a.Code, a.Status) }
 	})
 	logged := func(text string) int { return strings.Count(w.logged.String(), text) }
+	gone.Store(true)
+	w.refused(w.do(http.MethodGet, "/readyz", ""), 503, fault.CapacityExhausted, "")
+	gone.Store(false)
+	require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/readyz", "").StatusCode)
+	require.Equal(t, 1, logged(`level=INFO msg="the service is starting" waiting_for=objects`))
+	require.Zero(t, logged("level=WARN"), "a start needs no warning")
 	for range 3 {
 		gone.Store(true)
 		for range 3 {
@@ -184,7 +190,7 @@ func TestProbesOfANodeThatIsNotReady(t *testing.T) {
 		}
 	}
 	require.Equal(t, 3, logged(`level=WARN msg="the service is not ready" failed=objects error="the folder is missing"`))
-	require.Equal(t, 3, logged(`level=INFO msg="the service is ready"`))
+	require.Equal(t, 4, logged(`level=INFO msg="the service is ready"`))
 	require.Zero(t, logged("request failed"))
 	require.Zero(t, logged("level=INFO msg=request"))
 	_, counted := codes.Load(fault.CapacityExhausted)

@@ -37,7 +37,7 @@ func (z *Analyzer) plan(a analysis.State, v video.State, seen examined, result a
 // drawingInput is the input of a drawing, without the source of the video.
 func drawingInput(a analysis.State, v video.State, seen examined, result answer.Result) artifact.Input {
 	in := artifact.Input{
-		Question: question(a), Result: result, Evidence: seen.Evidence,
+		Question: question(a), Intent: a.Query.PromptIntent, Result: result, Evidence: seen.Evidence,
 		Classes: classesOf(a.Query, seen.rules.Vocabulary), Calibration: seen.rules,
 	}
 	if v.File.FPS != nil {

@@ -4,7 +4,7 @@ import { Account } from "./account.js";
 import { tokenProblem } from "./api.js";
 import { draw, list } from "./boxes.js";
 import { testConnection } from "./connection.js";
-import type { Detection, EndReason, ServerMessage, Stream } from "./messages.js";
+import type { Detection, EndReason, Query, ServerMessage, Stream } from "./messages.js";
 import { Session } from "./session.js";
 import { open, type Kind, type Source } from "./source.js";
 import { answerWords, clock, connectionWords, count, endAdvice, endTitle, errorWords, percent } from "./words.js";
@@ -50,6 +50,8 @@ const shown = {
 
 // account is the signed-in person. It takes the place of a client token.
 let account: Account | null = null;
+// The compiled form of the current question.
+let asked: Query | null = null;
 let session: Session | null = null;
 let video: Source | null = null;
 let stats: number | undefined;
@@ -113,8 +115,8 @@ async function start(): Promise<void> {
   say(trouble, "");
   outcome.hidden = true;
   if (!checkToken()) return;
-  const asked = question.value.trim();
-  if (asked === "") {
+  const prompt = question.value.trim();
+  if (prompt === "") {
     say(trouble, "Enter a question.");
     question.focus();
     return;
@@ -123,7 +125,7 @@ async function start(): Promise<void> {
   const kind = chosen();
   phase("starting", "Opening the video…");
   for (const field of Object.values(shown)) say(field, "–");
-  say(shown.asked, asked);
+  say(shown.asked, prompt);
   try {
     video = await open(kind, file.files?.[0] ?? null, view);
     say(state, "Creating the stream…");
@@ -131,7 +133,8 @@ async function start(): Promise<void> {
     if (!track) throw new Error("There is no video to send.");
     // The browser ends the track when the person stops sharing the screen or unplugs the camera.
     track.onended = () => session?.end();
-    session = await Session.start(asked, track, credential, { message: receive, trouble: (text) => say(trouble, text), ended });
+    session = await Session.start(prompt, track, credential, { message: receive, trouble: (text) => say(trouble, text), ended });
+    asked = session.stream.query;
   } catch (error) {
     close();
     phase("idle", "Not started.");
@@ -175,13 +178,14 @@ function receive(message: ServerMessage): void {
       break;
     case "result":
       if (document.body.dataset["phase"] !== "live") phase("live", "Live.");
-      say(shown.answer, answerWords(message));
+      say(shown.answer, answerWords(message, asked));
       say(shown.confidence, percent(message.confidence));
       say(shown.clock, clock(message.t_s));
       show(message.detections);
       break;
     case "prompt_updated":
       say(shown.asked, message.prompt);
+      asked = message.query;
       // The old answer is not one to the new question.
       say(shown.answer, "–");
       say(shown.confidence, "–");

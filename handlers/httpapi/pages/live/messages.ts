@@ -2,10 +2,15 @@
 
 export type EndReason = "completed" | "canceled" | "insufficient_credits" | "error" | "timeout" | "ice_failed" | "media_timeout";
 
+export interface Query {
+  prompt_intent: string;
+}
+
 export interface Stream {
   id: string;
   status: "queued" | "ready" | "live" | "ended";
   end_reason: EndReason | null;
+  query: Query | null;
   signaling: { url: string } | null;
   duration_s: number | null;
   results_summary: { result_frames: number } | null;
@@ -70,7 +75,7 @@ export type ServerMessage =
   | { type: "ice"; candidate: RTCIceCandidateInit | null }
   | { type: "live"; live_started_at: string }
   | Result
-  | { type: "prompt_updated"; prompt: string }
+  | { type: "prompt_updated"; prompt: string; query: Query | null }
   | Metering
   | { type: "warning"; remaining_s: number }
   | { type: "end"; reason: EndReason }

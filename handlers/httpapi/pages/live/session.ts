@@ -46,7 +46,7 @@ export class Session {
 
   // token returns the newest token: the first one can expire during a session.
   constructor(
-    private readonly stream: Stream,
+    readonly stream: Stream,
     private readonly track: MediaStreamTrack,
     private readonly token: () => string,
     private readonly listener: Listener,

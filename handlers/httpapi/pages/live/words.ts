@@ -2,7 +2,7 @@
 
 import { ApiError } from "./api.js";
 import { ways, type Connection, type Way } from "./connection.js";
-import type { EndReason, Result, Stream } from "./messages.js";
+import type { EndReason, Query, Result, Stream } from "./messages.js";
 
 // Each end reason: what happened, and what to do.
 const ends: Record<EndReason, [title: string, advice: string]> = {
@@ -74,8 +74,9 @@ export function connectionWords(connection: Connection): string {
   return `${each.join(" ")} Your video cannot reach the service. ${ends.ice_failed[1]}${hint ? ` The service says: ${hint}` : ""}`;
 }
 
-export function answerWords(result: Result): string {
+export function answerWords(result: Result, asked: Query | null): string {
   if (result.answer === "indeterminate") return "not certain";
+  if (asked?.prompt_intent === "count" && result.detected_count !== null) return String(result.detected_count);
   if (result.detected_count !== null) return `${result.answer}, ${result.detected_count} visible`;
   return result.answer;
 }

@@ -45,6 +45,8 @@ const shown = {
 };
 // account is the signed-in person. It takes the place of a client token.
 let account = null;
+// The compiled form of the current question.
+let asked = null;
 let session = null;
 let video = null;
 let stats;
@@ -103,8 +105,8 @@ async function start() {
     outcome.hidden = true;
     if (!checkToken())
         return;
-    const asked = question.value.trim();
-    if (asked === "") {
+    const prompt = question.value.trim();
+    if (prompt === "") {
         say(trouble, "Enter a question.");
         question.focus();
         return;
@@ -114,7 +116,7 @@ async function start() {
     phase("starting", "Opening the video…");
     for (const field of Object.values(shown))
         say(field, "–");
-    say(shown.asked, asked);
+    say(shown.asked, prompt);
     try {
         video = await open(kind, file.files?.[0] ?? null, view);
         say(state, "Creating the stream…");
@@ -123,7 +125,8 @@ async function start() {
             throw new Error("There is no video to send.");
         // The browser ends the track when the person stops sharing the screen or unplugs the camera.
         track.onended = () => session?.end();
-        session = await Session.start(asked, track, credential, { message: receive, trouble: (text) => say(trouble, text), ended });
+        session = await Session.start(prompt, track, credential, { message: receive, trouble: (text) => say(trouble, text), ended });
+        asked = session.stream.query;
     }
     catch (error) {
         close();
@@ -171,13 +174,14 @@ function receive(message) {
         case "result":
             if (document.body.dataset["phase"] !== "live")
                 phase("live", "Live.");
-            say(shown.answer, answerWords(message));
+            say(shown.answer, answerWords(message, asked));
             say(shown.confidence, percent(message.confidence));
             say(shown.clock, clock(message.t_s));
             show(message.detections);
             break;
         case "prompt_updated":
             say(shown.asked, message.prompt);
+            asked = message.query;
             // The old answer is not one to the new question.
             say(shown.answer, "–");
             say(shown.confidence, "–");

@@ -68,9 +68,11 @@ export function connectionWords(connection) {
     // The hint is for the operator, who can change the network of the service.
     return `${each.join(" ")} Your video cannot reach the service. ${ends.ice_failed[1]}${hint ? ` The service says: ${hint}` : ""}`;
 }
-export function answerWords(result) {
+export function answerWords(result, asked) {
     if (result.answer === "indeterminate")
         return "not certain";
+    if (asked?.prompt_intent === "count" && result.detected_count !== null)
+        return String(result.detected_count);
     if (result.detected_count !== null)
         return `${result.answer}, ${result.detected_count} visible`;
     return result.answer;
