@@ -194,7 +194,7 @@ func (s *server) openJobs(ctx context.Context, key []byte) (err error) {
 	s.jobs, err = jobs.New(jobs.Options{
 		Pool: s.pool, Analyses: slots, Notifier: notifier, Recordings: s.recordings(), Objects: s.objects, Line: s.resources, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
-			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.lanes.Uploads(), FFmpeg: s.ffmpeg, Calibrations: s.calibrations,
+			Commands: s.commands, Sources: s.intake, Surveys: survey.Store{Objects: s.objects}, Engine: s.lanes.Uploads(), FFmpeg: s.ffmpeg, Calibrations: s.calibrations,
 			Node: name, Log: s.log, Progress: resources.NewProgress(s.pool), Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
 			Checks:   []func(context.Context) error{s.engineAnswers, s.extraction.Ready, s.temp.Check},
 			Narrator: s.models.jobsNarrator(), VisionModel: s.models.vision, Waited: s.meter.waited,

@@ -51,15 +51,14 @@ func inputArguments(opts Options, mode mode) []string {
 	return args
 }
 
-// outputArguments follow the source. Standard output carries the JPEGs (multipart, with
-// lengths), descriptor 3 a line with the time of each.
+// outputArguments follow the source. Standard output carries the canvases, descriptor 3 a line with
+// the time of each.
 func outputArguments(opts Options, mode mode) []string {
-	args := []string{"-map", "0:V:0", "-vf", filters(opts, mode)}
+	args := []string{"-map", opts.Map, "-vf", filters(opts, mode)}
 	if mode == first {
 		args = append(args, "-frames:v", "1")
 	}
-	// The encoder raises a quality below its qmin, which is 2 unless set.
-	return append(args, "-fps_mode", "passthrough", "-c:v", "mjpeg", "-threads", "1", "-qmin", "1", "-q:v", "1", "-f", "mpjpeg", "pipe:1")
+	return append(args, "-fps_mode", "passthrough", "-c:v", "rawvideo", "-f", "rawvideo", "pipe:1")
 }
 
 // decodeThreads is a quarter of the cores, from 1 to 4. Inference takes several times as long
@@ -70,19 +69,25 @@ func decodeThreads() int {
 
 // filters selects the grid, writes the time to descriptor 3, and scales. Rounding up gives
 // each instant the last frame before it. The colors become full range BT.601, because a
-// JPEG is always read as that.
+// JPEG is always read as that. The canvas is the same for all frames; see canvas.
 func filters(opts Options, mode mode) string {
-	scale := fmt.Sprintf("min(1,%d/max(iw*sar,ih))", opts.LongSide)
-	chain := []string{
+	side := strconv.Itoa(opts.LongSide)
+	// Pixels become square, as in browsers: their shorter side grows.
+	const width, height = "iw*max(1,sar)", "ih*max(1,1/sar)"
+	fit := "min(1," + side + "/max(" + width + "," + height + "))"
+	var chain []string
+	if mode != first {
+		chain = grid(opts)
+	}
+	chain = append(chain,
 		"metadata=mode=add:key=at:value=1",
 		`metadata=mode=print:key=at:direct=1:file='pipe\:3'`,
-		fmt.Sprintf("scale=w='max(1,round(iw*sar*%s))':h='max(1,round(ih*%s))':flags=area:out_range=pc:out_color_matrix=bt601", scale, scale),
-		"setsar=1", "format=yuvj420p",
-	}
-	if mode != first {
-		chain = append(grid(opts), chain...)
-	}
-	return strings.Join(chain, ",")
+		fmt.Sprintf("scale=w='max(1,round(%s*%s))':h='max(1,round(%s*%s))':flags=area:eval=frame", width, fit, height, fit),
+	)
+	chain = append(chain, opts.Colors...)
+	return strings.Join(append(chain,
+		"scale=out_range=pc:out_color_matrix=bt601", "format=yuva420p", "lutyuv=y=val:u=val:v=val:a=maxval",
+		"pad=w="+side+":h="+side+":color=black@0:eval=frame"), ",")
 }
 
 // grid selects the wanted instants. Decoding ends after the last.
@@ -106,7 +111,7 @@ func decimal(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 
 // process is a running ffmpeg.
 type process struct {
 	output   io.Closer
-	images   *bufio.Reader
+	canvases *bufio.Reader
 	times    *bufio.Reader
 	timesEnd *os.File
 }
@@ -125,27 +130,40 @@ func start(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode
 		return nil, fmt.Errorf("frames: %w", err)
 	}
 	return &process{
-		output: output, images: bufio.NewReaderSize(output, 64<<10), times: bufio.NewReaderSize(read, 256), timesEnd: read,
+		output: output, canvases: bufio.NewReaderSize(output, 64<<10), times: bufio.NewReaderSize(read, 256), timesEnd: read,
 	}, nil
 }
 
 // frames reads one frame after the other. It returns nil at the end of the output, and
 // errBreak when yield returns false.
 func (p *process) frames(opts Options, mode mode, yield func(Frame) bool) error {
+	c := newCanvas(opts.LongSide)
+	var last Frame
 	for {
-		jpeg, err := readPart(p.images)
+		err := c.read(p.canvases)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		// The filter wrote the time before the encoder received the frame.
+		// The filter wrote the time before the frame left the filters.
 		when, err := readTime(p.times)
 		if err != nil {
 			return err
 		}
-		if !yield(Frame{At: when.at(opts, mode), JPEG: jpeg}) {
+		frame := Frame{At: when.at(opts, mode)}
+		if frame.JPEG, err = c.jpeg(); err != nil {
+			return err
+		}
+		// New filters begin where the size changes. The old ones drop the frame that they
+		// hold, so the instants that it would have filled get the one before.
+		for when.first && last.JPEG != nil && opts.Within == nil && last.At+1.5/opts.FPS < frame.At {
+			if last.At += 1 / opts.FPS; !yield(last) {
+				return errBreak
+			}
+		}
+		if last = frame; !yield(frame) {
 			return errBreak
 		}
 	}

@@ -31,6 +31,10 @@ type Options struct {
 	// MaxIntervals; none means the whole video. Decoding begins at the keyframe before the
 	// first interval. The time between two intervals is decoded but not encoded.
 	Within []Interval
+	// Map is the argument of ffmpeg's -map for the video track; the default is the first.
+	Map string
+	// Colors are filters that convert the colors to BT.709, for a video with others.
+	Colors []string
 	// Coarse allows samples up to 0.1 s too old, which makes decoding cheaper; see the
 	// package documentation.
 	Coarse bool
@@ -114,6 +118,9 @@ func (o Options) checked() (Options, error) {
 	}
 	if o.Stall == 0 {
 		o.Stall = defaultStall
+	}
+	if o.Map == "" {
+		o.Map = "0:V:0"
 	}
 	switch {
 	case !(o.FPS >= 0.01 && o.FPS <= 60):

@@ -201,6 +201,8 @@ func TestSizes(t *testing.T) {
 		"portrait":          {"testsrc=s=360x640", nil, image.Pt(288, 512)},
 		"never enlarged":    {"testsrc=s=64x48", nil, image.Pt(64, 48)},
 		"anamorphic":        {"testsrc=s=720x576,setsar=64/45", nil, image.Pt(512, 288)},
+		"tall pixels":       {"testsrc=s=320x160,setsar=1/2", nil, image.Pt(320, 320)},
+		"tall, too large":   {"testsrc=s=640x640,setsar=1/2", nil, image.Pt(256, 512)},
 		"extremely thin":    {"testsrc=s=2048x2", nil, image.Pt(512, 1)},
 		"ten bits":          {"testsrc=s=640x360,format=yuv420p10", nil, image.Pt(512, 288)},
 		"with transparency": {"testsrc=s=640x360,format=yuva420p", []string{"-c:v", "png"}, image.Pt(512, 288)},

@@ -6,6 +6,9 @@
 // golang.org/x/image (the letters; the fonts are part of the program). One ffmpeg process
 // decodes and one encodes. Between them the marks are drawn on raw frames.
 //
+// A video that changes its size keeps the shape of each part: the annotated video has the size of the
+// first frame, and smaller frames stand in its middle.
+//
 // # Content
 //
 //   - Boxes with class and probability, for the detections that count: those of the classes

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 	"slices"
 	"strconv"
@@ -25,81 +26,77 @@ const (
 
 // decoder reads the frames of an interval of a video at an even rate.
 type decoder struct {
-	process       *ffmpeg.Process
-	out           *bufio.Reader
-	width, height int
+	process *ffmpeg.Process
+	out     *bufio.Reader
+	// alpha is 255 where the canvas has the frame, and 0 elsewhere.
+	alpha []byte
 }
 
-// decode starts to decode an interval. The frames are upright and have square pixels. Frame k is
-// the one that a player shows k/fps seconds after the start of the interval. The caller must
-// call process.Wait.
-func decode(ctx context.Context, runner *ffmpeg.Runner, source string, s interval, fps float64) (*decoder, error) {
-	// The sides are even, because color has half the resolution of brightness.
-	side := fmt.Sprintf("clip(max(iw*sar\\,ih)\\,%d\\,%d)/max(iw*sar\\,ih)/2", minSide, maxSide)
-	filters := fmt.Sprintf("fps=fps=%s:round=up:start_time=0,"+
-		"scale=w=2*max(1\\,round(iw*sar*%s)):h=2*max(1\\,round(ih*%s)):flags=bilinear:out_color_matrix=bt709:out_range=tv,"+
-		"setsar=1,format=yuv420p", number(fps), side, side)
+// canvasSize is the size of the annotated frames of a video. The sides are even, because color has
+// half the resolution of brightness.
+func canvasSize(shown image.Point) image.Point {
+	if shown.X <= 0 || shown.Y <= 0 {
+		shown = image.Pt(16, 9) // unknown
+	}
+	side := float64(max(shown.X, shown.Y))
+	scale := min(max(side, minSide), maxSide) / side / 2
+	return image.Pt(2*max(1, int(float64(shown.X)*scale+0.5)), 2*max(1, int(float64(shown.Y)*scale+0.5)))
+}
+
+// decode starts to decode an interval. Frame k is the one that a player shows k/fps seconds after the
+// start of the interval: upright, with square pixels, and as large as the canvas allows. A video can
+// change its size, so a frame does not always fill the canvas. The caller must call process.Wait.
+func decode(ctx context.Context, runner *ffmpeg.Runner, source ffmpeg.Source, size image.Point, s interval, fps float64) (*decoder, error) {
+	fit := fmt.Sprintf("min(%d/(iw*sar),%d/ih)/2", size.X, size.Y)
+	filters := slices.Concat(
+		[]string{
+			"fps=fps=" + number(fps) + ":round=up",
+			fmt.Sprintf("scale=w='min(%d,2*max(1,round(iw*sar*%s)))':h='min(%d,2*max(1,round(ih*%s)))':flags=bilinear:eval=frame", size.X, fit, size.Y, fit),
+		},
+		source.Light.Filters(),
+		[]string{
+			"scale=out_color_matrix=bt709:out_range=tv", "format=yuva420p", "lutyuv=y=val:u=val:v=val:a=maxval",
+			fmt.Sprintf("pad=w=%d:h=%d:x='2*trunc((ow-iw)/4)':y='2*trunc((oh-ih)/4)':color=black@0:eval=frame", size.X, size.Y),
+		},
+	)
 	p, err := runner.Start(ctx, ffmpeg.Job{
-		Input:      source,
-		InputArgs:  []string{"-threads", "2", "-ss", number(s.startS), "-t", number(s.endS - s.startS)},
-		OutputArgs: []string{"-map", "0:V:0", "-an", "-vf", filters, "-f", "yuv4mpegpipe", "pipe:1"},
+		Input:     source.Name,
+		InputArgs: []string{"-threads", "2", "-ss", number(s.startS), "-t", number(s.endS - s.startS)},
+		// A constant rate fills the time before the first frame, and that where the size changes.
+		OutputArgs: []string{"-map", source.Map(), "-an", "-vf", strings.Join(filters, ","), "-fps_mode", "cfr", "-c:v", "rawvideo", "-f", "rawvideo", "pipe:1"},
 		CPU:        decodeCPU,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("artifact: %w", err)
 	}
-	return &decoder{process: p, out: bufio.NewReaderSize(p.Stdout, 1<<16)}, nil
+	return &decoder{process: p, out: bufio.NewReaderSize(p.Stdout, 1<<16), alpha: make([]byte, size.X*size.Y)}, nil
 }
 
-// header reads the YUV4MPEG2 header before the first frame. It returns io.EOF when there is no
-// frame.
-func (d *decoder) header() error {
-	line, err := d.line()
-	if err != nil {
-		return err
-	}
-	fields := strings.Fields(line)
-	if len(fields) == 0 || fields[0] != "YUV4MPEG2" {
-		return fmt.Errorf("artifact: output of ffmpeg starts with %.40q", line)
-	}
-	for _, f := range fields[1:] {
-		var err error
-		switch f[0] {
-		case 'W':
-			d.width, err = strconv.Atoi(f[1:])
-		case 'H':
-			d.height, err = strconv.Atoi(f[1:])
+// next reads a frame into a canvas, and returns the area that it fills. It returns io.EOF after the
+// last frame.
+func (d *decoder) next(c canvas) (image.Rectangle, error) {
+	for i, plane := range [][]byte{c.y, c.u, c.v, d.alpha} {
+		_, err := io.ReadFull(d.out, plane)
+		if i == 0 && errors.Is(err, io.EOF) {
+			return image.Rectangle{}, io.EOF
 		}
 		if err != nil {
-			return fmt.Errorf("artifact: output of ffmpeg: %w", err)
+			return image.Rectangle{}, fmt.Errorf("artifact: output of ffmpeg: %w", err)
 		}
 	}
-	if d.width < 2 || d.height < 2 || d.width > maxSide || d.height > maxSide || d.width%2+d.height%2 > 0 {
-		return fmt.Errorf("artifact: frames of %dx%d", d.width, d.height)
-	}
-	return nil
-}
-
-// line reads a short line.
-func (d *decoder) line() (string, error) {
-	line, err := d.out.ReadSlice('\n')
-	if errors.Is(err, io.EOF) && len(line) > 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	return strings.TrimSuffix(string(line), "\n"), err
-}
-
-// next reads a frame into a canvas of its size. It returns io.EOF after the last frame.
-func (d *decoder) next(c canvas) error {
-	if _, err := d.line(); err != nil {
-		return err
-	}
-	for _, plane := range [][]byte{c.y, c.u, c.v} {
-		if _, err := io.ReadFull(d.out, plane); err != nil {
-			return fmt.Errorf("artifact: output of ffmpeg: %w", err)
+	// The frame is centered, so it covers the middle of the canvas.
+	filled := func(n, from, step int) (first, end int) {
+		for first < n && d.alpha[from+first*step] == 0 {
+			first++
 		}
+		for end = n; end > first && d.alpha[from+(end-1)*step] == 0; end-- {
+		}
+		return first, end
 	}
-	return nil
+	var area image.Rectangle
+	area.Min.X, area.Max.X = filled(c.width, c.height/2*c.width, 1)
+	area.Min.Y, area.Max.Y = filled(c.height, c.width/2, c.width)
+	return area, nil
 }
 
 // encoder writes an H.264 MP4 that is playable while it is loading.

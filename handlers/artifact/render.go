@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 	"math"
 	"path/filepath"
@@ -17,8 +18,9 @@ import (
 
 // Input is the answer to draw, and the video it is about.
 type Input struct {
-	// Source is a path, or an http or https URL.
-	Source string
+	Source ffmpeg.Source
+	// Size is that of the first frame as it is displayed, in pixels; zero when unknown.
+	Size image.Point
 	// FPS is the rate of the source in frames per second; 0 when unknown.
 	FPS float64
 	// Question is the prompt as it is shown to people.
@@ -65,6 +67,9 @@ func Render(ctx context.Context, runner *ffmpeg.Runner, in Input, dir string) (F
 	if len(r.intervals) == 0 {
 		return Files{}, nil
 	}
+	if err := r.begin(); err != nil {
+		return Files{}, err
+	}
 	for _, s := range r.intervals {
 		if err := r.show(ctx, s); err != nil {
 			cancel()
@@ -103,7 +108,7 @@ type rendering struct {
 	tracks    []answer.Track
 	tiles     []*tile
 
-	// The rest is set at the first frame.
+	// encoder is set at the first frame.
 	encoder *encoder
 	style   style
 	panel   panel
@@ -113,7 +118,7 @@ type rendering struct {
 
 // show draws one interval of the video.
 func (r *rendering) show(ctx context.Context, s interval) error {
-	d, err := decode(ctx, r.ffmpeg, r.in.Source, s, r.fps)
+	d, err := decode(ctx, r.ffmpeg, r.in.Source, canvasSize(r.in.Size), s, r.fps)
 	if err != nil {
 		return err
 	}
@@ -132,55 +137,41 @@ func (r *rendering) show(ctx context.Context, s interval) error {
 
 // frames draws each frame of an interval as it is decoded.
 func (r *rendering) frames(ctx context.Context, d *decoder, s interval) error {
-	if err := d.header(); err != nil {
+	for k := 0; ; k++ {
+		area, err := d.next(r.frame)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		return err
-	}
-	if err := r.begin(ctx, d); err != nil {
-		return err
-	}
-	for k := 0; ; k++ {
-		err := d.next(r.frame)
-		if errors.Is(err, io.EOF) {
-			return nil
+		if err == nil && r.encoder == nil {
+			r.encoder, err = encode(ctx, r.ffmpeg, r.path, r.whole.width, r.whole.height, r.fps)
 		}
 		if err != nil {
 			return err
 		}
-		atS := s.startS + float64(k)/r.fps
-		r.draw(atS)
+		r.draw(area, s.startS+float64(k)/r.fps)
 		if err := r.encoder.write(r.whole); err != nil {
 			return err
 		}
 	}
 }
 
-// begin lays out the output when the size of the frames is known.
-func (r *rendering) begin(ctx context.Context, d *decoder) error {
-	if r.encoder != nil {
-		if d.width != r.frame.width || d.height != r.frame.height {
-			return fmt.Errorf("artifact: frames of %dx%d after %dx%d", d.width, d.height, r.frame.width, r.frame.height)
-		}
-		return nil
-	}
-	var err error
-	if r.style, err = styleOf(d.width); err != nil {
+// begin lays out the output.
+func (r *rendering) begin() (err error) {
+	size := canvasSize(r.in.Size)
+	if r.style, err = styleOf(size.X); err != nil {
 		return err
 	}
-	r.panel = newPanel(r.in, r.style, d.width, r.intervals)
-	r.whole = newCanvas(d.width, d.height+r.panel.still.height)
-	r.frame, r.below = r.whole.rows(0, d.height), r.whole.rows(d.height, r.whole.height)
-	r.encoder, err = encode(ctx, r.ffmpeg, r.path, r.whole.width, r.whole.height, r.fps)
-	return err
+	r.panel = newPanel(r.in, r.style, size.X, r.intervals)
+	r.whole = newCanvas(size.X, size.Y+r.panel.still.height)
+	r.frame, r.below = r.whole.rows(0, size.Y), r.whole.rows(size.Y, r.whole.height)
+	return nil
 }
 
-// draw marks the objects at a time.
-func (r *rendering) draw(atS float64) {
+// draw marks the objects at a time in the area of the frame.
+func (r *rendering) draw(area image.Rectangle, atS float64) {
 	for _, t := range r.tiles {
 		if !t.taken && atS >= t.atS-0.5/r.fps && atS < t.clip.EndS {
-			t.take(r.frame)
+			t.take(r.frame, area)
 		}
 	}
 	var marks []mark
@@ -189,7 +180,7 @@ func (r *rendering) draw(atS float64) {
 			marks = append(marks, r.in.markOf(now))
 		}
 	}
-	r.style.marks(r.frame, r.frame.bounds(), marks)
+	r.style.marks(r.frame, area, marks)
 	r.panel.draw(r.below, atS)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -61,7 +62,7 @@ func aDog(t *testing.T) Input {
 	in := input(evidenceOf(frames...), "dog")
 	in.Evidence.DurationS = clipS
 	in.FPS = clipFPS
-	in.Source = writeClip(t, "320x180", clipS)
+	in.Source.Name, in.Size = writeClip(t, "320x180", clipS), image.Pt(320, 180)
 	in.Result = answer.Result{Answer: answer.Yes, Confidence: .97, Clips: []answer.Clip{{StartS: 1, EndS: 2.5, Confidence: .97}}}
 	return in
 }
@@ -211,7 +212,7 @@ func TestWithoutClipsThereIsNoSheet(t *testing.T) {
 func TestExcerpts(t *testing.T) {
 	t.Parallel()
 	in := aDog(t)
-	in.Source = writeClip(t, "320x180", 8)
+	in.Source.Name = writeClip(t, "320x180", 8)
 	in.Evidence.DurationS = 2 * maxOutputS
 	in.Result.Clips = []answer.Clip{{StartS: 3, EndS: 4}, {StartS: 900, EndS: 901}}
 	files, err := Render(t.Context(), ffmpegtest.Runner(t), in, t.TempDir())
@@ -230,7 +231,9 @@ func TestOddShapes(t *testing.T) {
 		t.Run(size, func(t *testing.T) {
 			t.Parallel()
 			in := aDog(t)
-			in.Source = writeClip(t, size, 1)
+			in.Source.Name = writeClip(t, size, 1)
+			_, err := fmt.Sscanf(size, "%dx%d", &in.Size.X, &in.Size.Y)
+			require.NoError(t, err)
 			in.Question = "Is there a dog, and is it anywhere near the other dog that was here before?"
 			files, err := Render(t.Context(), ffmpegtest.Runner(t), in, t.TempDir())
 			require.NoError(t, err)
@@ -280,7 +283,7 @@ func TestPlanEqualsResult(t *testing.T) {
 	s, _ := studio(t)
 	name := Name{VideoID: "vid_1", AnalysisID: "an_1", Attempt: 1}
 	short := aDog(t)
-	short.Source = ""
+	short.Source.Name = ""
 	require.Equal(t, &analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4", SheetKey: "artifacts/vid_1/an_1.1.png"}, s.Plan(name, short))
 	counted := short
 	counted.Result.Clips, counted.Result.CountEvidence = nil, short.Result.Clips
@@ -298,7 +301,7 @@ func TestFailedTryLeavesNothing(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	broken := aDog(t)
-	broken.Source = filepath.Join(t.TempDir(), "absent.mp4")
+	broken.Source.Name = filepath.Join(t.TempDir(), "absent.mp4")
 	planned := analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4", SheetKey: "artifacts/vid_1/an_1.1.png"}
 	_, err := s.Make(t.Context(), planned, broken)
 	require.ErrorContains(t, err, "No such file")
@@ -330,10 +333,10 @@ func BenchmarkRender(b *testing.B) {
 	for at := 0.0; at < 60; at += intervalS {
 		in.Evidence.Frames = append(in.Evidence.Frames, frame(at, evidence.Detection{Box: boxAt(at / 100), Score: .9}))
 	}
-	in.Evidence.DurationS, in.FPS = 60, 25
-	in.Source = filepath.Join(b.TempDir(), "clip.mp4")
+	in.Evidence.DurationS, in.FPS, in.Size = 60, 25, image.Pt(640, 360)
+	in.Source.Name = filepath.Join(b.TempDir(), "clip.mp4")
 	out, err := exec.CommandContext(b.Context(), "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=60",
-		"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", in.Source).CombinedOutput()
+		"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", in.Source.Name).CombinedOutput()
 	require.NoError(b, err, "%s", out)
 	for b.Loop() {
 		_, err := Render(b.Context(), ffmpegtest.Runner(b), in, b.TempDir())

@@ -25,7 +25,9 @@ type tile struct {
 	atS     float64
 	objects []answer.TrackPoint
 	frame   canvas
-	taken   bool
+	// area is the part of frame that the video fills.
+	area  image.Rectangle
+	taken bool
 }
 
 // tilesOf chooses the clips with the highest confidence, in order of time. For each it chooses
@@ -51,8 +53,10 @@ func tilesOf(in Input, samples [][]answer.TrackPoint) []*tile {
 }
 
 // take keeps a small copy of a frame.
-func (t *tile) take(frame canvas) {
+func (t *tile) take(frame canvas, area image.Rectangle) {
 	scale := float64(tileSide) / float64(max(frame.width, frame.height))
+	shrunk := func(p image.Point) image.Point { return image.Pt(int(float64(p.X)*scale), int(float64(p.Y)*scale)) }
+	t.area = image.Rectangle{shrunk(area.Min), shrunk(area.Max)}
 	even := func(n int) int { return max(int(float64(n)*scale)&^1, 2) }
 	t.frame = newCanvas(even(frame.width), even(frame.height))
 	t.frame.place(frame, t.frame.bounds())
@@ -91,7 +95,7 @@ func writeSheet(in Input, tiles []*tile, path string) error {
 		for i, o := range t.objects {
 			marks[i] = in.markOf(o)
 		}
-		s.marks(sheet, area, marks)
+		s.marks(sheet, t.area.Add(at), marks)
 		below := image.Pt(at.X, area.Max.Y+s.pad/3)
 		times := fmt.Sprintf("%s – %s", clockTenths(t.clip.StartS), clockTenths(t.clip.EndS))
 		s.bold.write(sheet, times, below, bright)

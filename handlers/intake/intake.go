@@ -11,6 +11,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/video"
 	"vqa/handlers/intake/egress"
+	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/intake/probe"
 	"vqa/handlers/objects"
 )
@@ -55,7 +56,7 @@ func (in *Intake) Inspect(ctx context.Context, v video.State) (video.File, strin
 	}
 	f, err := in.probe(ctx, key, info.SizeBytes)
 	f.ObjectKey, f.ContentType = objects.KeptKey(v.ID, info.ETag), v.ContentType
-	return f, info.ETag, err
+	return f, info.ETag, cutUpload(err)
 }
 
 // checkSize refuses an upload whose size differs from the declared one. It removes an upload
@@ -139,16 +140,33 @@ func (in *Intake) probeFetched(ctx context.Context, accountID, key string, size 
 		return video.File{}, err
 	}
 	defer leave()
-	return in.probe(ctx, key, size)
+	f, err := in.probe(ctx, key, size)
+	if short, isCut := errors.AsType[*probe.CutError](err); isCut {
+		err = fault.New(fault.URLFetchFailed, "The download broke off. "+short.Error()+" Try again.").WithCause(err)
+	}
+	return f, err
+}
+
+// cutUpload explains an upload that ends too early. Without its index, the file cannot even be
+// recognized as a video that is only cut.
+func cutUpload(err error) error {
+	short, isCut := errors.AsType[*probe.CutError](err)
+	switch {
+	case !isCut:
+		return err
+	case short.Index:
+		return fault.New(fault.VideoUnreadable, short.Error()+" Upload the complete file.").WithCause(err)
+	}
+	return fault.New(fault.UploadIncomplete, short.Error()+" Upload the complete file.").WithCause(err)
 }
 
 // probe examines a stored object.
 func (in *Intake) probe(ctx context.Context, key string, size int64) (video.File, error) {
-	source, err := in.Objects.Source(ctx, key)
+	source, movie, err := in.inspect(ctx, key)
 	if err != nil {
 		return video.File{}, err
 	}
-	found, err := in.Prober.Probe(ctx, source)
+	found, err := in.Prober.Probe(ctx, source, movie)
 	if err != nil {
 		// An object store that went away meanwhile looks like an unreadable video.
 		if _, gone := in.Objects.Stat(ctx, key); gone != nil && !fault.Has(gone, fault.ResourceNotFound) {
@@ -156,24 +174,37 @@ func (in *Intake) probe(ctx context.Context, key string, size int64) (video.File
 		}
 		return video.File{}, err
 	}
-	claimed, err := in.claimed(ctx, key)
-	if err != nil {
-		return video.File{}, err
-	}
 	return video.File{
-		SizeBytes: size, ClaimedMicros: claimed, DurationMicros: found.DurationMicros,
+		SizeBytes: size, ClaimedMicros: movie.ClaimedMicros, DurationMicros: found.DurationMicros,
 		Width: found.Width, Height: found.Height, FPS: found.FPS,
 	}, nil
 }
 
-// claimed returns the length that a stored object claims, in microseconds, or nil.
-func (in *Intake) claimed(ctx context.Context, key string) (*int64, error) {
+// inspect reads the boxes of a stored object.
+func (in *Intake) inspect(ctx context.Context, key string) (source string, movie probe.Movie, err error) {
+	if source, err = in.Objects.Source(ctx, key); err != nil {
+		return "", movie, err
+	}
 	r, err := in.Objects.Reader(ctx, key)
 	if err != nil {
-		return nil, err
+		return "", movie, err
 	}
-	claimed, err := probe.Claimed(r)
-	return claimed, errors.Join(err, r.Close())
+	movie, err = probe.Inspect(r)
+	return source, movie, errors.Join(err, r.Close())
+}
+
+// Source implements jobs.Sources. Decoding reports what is wrong with a damaged video.
+func (in *Intake) Source(ctx context.Context, key string) (ffmpeg.Source, error) {
+	name, movie, err := in.inspect(ctx, key)
+	if _, isCut := errors.AsType[*probe.CutError](err); err != nil && !isCut && !fault.Has(err, fault.VideoUnreadable) {
+		return ffmpeg.Source{}, err
+	}
+	return in.Prober.Look(ctx, ffmpeg.Source{Name: name, Track: movie.Track})
+}
+
+// Readable implements jobs.Sources.
+func (in *Intake) Readable(ctx context.Context, key string) error {
+	return in.Objects.Readable(ctx, key)
 }
 
 // contentType distinguishes QuickTime from MP4 by the brand in the first box of the file.

@@ -16,12 +16,14 @@ import (
 	"vqa/gpu"
 	"vqa/gpu/frames"
 	"vqa/handlers/command"
+	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/language"
 )
 
-// Sources returns the path or URL of a stored video.
+// Sources finds stored videos.
 type Sources interface {
-	Source(ctx context.Context, objectKey string) (string, error)
+	// Source says how a video is read, with its track and its colors.
+	Source(ctx context.Context, objectKey string) (ffmpeg.Source, error)
 	// Readable returns nil when a stored video can be read.
 	Readable(ctx context.Context, objectKey string) error
 }

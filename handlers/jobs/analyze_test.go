@@ -17,6 +17,7 @@ import (
 	"vqa/gpu"
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
+	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/jobs"
 )
 
@@ -70,10 +71,10 @@ type lostFor struct {
 	asked int
 }
 
-func (l *lostFor) Source(ctx context.Context, key string) (string, error) {
+func (l *lostFor) Source(ctx context.Context, key string) (ffmpeg.Source, error) {
 	l.asked++
 	if l.asked == 1 {
-		return "", errors.New("no route to the store")
+		return ffmpeg.Source{}, errors.New("no route to the store")
 	}
 	return l.Sources.Source(ctx, key)
 }

@@ -13,6 +13,7 @@ import (
 	"vqa/gpu"
 	"vqa/gpu/chat"
 	"vqa/gpu/frames"
+	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/language"
 )
 
@@ -96,11 +97,14 @@ func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video
 
 // framesAt decodes one frame at each instant. Each is sought separately, because hours may
 // lie between them. An instant without a frame is left out.
-func (z *Analyzer) framesAt(ctx context.Context, source string, at []float64) ([]language.Frame, error) {
+func (z *Analyzer) framesAt(ctx context.Context, source ffmpeg.Source, at []float64) ([]language.Frame, error) {
 	var shown []language.Frame
 	for _, atS := range at {
 		near := frames.Interval{From: max(0, atS-nearS), To: atS + nearS}
-		for frame, err := range frames.Sample(ctx, z.FFmpeg, source, frames.Options{FPS: opinionFPS, LongSide: opinionSide, Within: []frames.Interval{near}}) {
+		opts := frames.Options{
+			FPS: opinionFPS, LongSide: opinionSide, Within: []frames.Interval{near}, Map: source.Map(), Colors: source.Light.Filters(),
+		}
+		for frame, err := range frames.Sample(ctx, z.FFmpeg, source.Name, opts) {
 			if err != nil {
 				return nil, fmt.Errorf("decode the frame at %.2f s: %w", atS, err)
 			}

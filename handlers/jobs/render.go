@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"time"
 
 	"vqa/domain/analysis"
@@ -42,6 +43,9 @@ func drawingInput(a analysis.State, v video.State, seen examined, result answer.
 	}
 	if v.File.FPS != nil {
 		in.FPS = *v.File.FPS
+	}
+	if w, h := v.File.Width, v.File.Height; w != nil && h != nil {
+		in.Size = image.Pt(*w, *h)
 	}
 	return in
 }

@@ -12,6 +12,7 @@ import (
 
 	"vqa/domain/query"
 	"vqa/domain/video"
+	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/survey"
 )
 
@@ -40,7 +41,7 @@ func (w *watchedVideo) dies(t *testing.T, prompt string, when func(survey.Survey
 	kept, q := w.Surveys, query.Compile(prompt)
 	w.Surveys, w.SaveEvery = fatal{kept, when, kill}, time.Nanosecond
 	defer func() { w.Surveys, w.SaveEvery = kept, 0 }()
-	p := &examination{engine: w.engine, ffmpeg: w.FFmpeg, source: w.source, query: q, pose: query.NeedsPose(q), durationS: &w.durationS, patience: time.Minute}
+	p := &examination{engine: w.engine, ffmpeg: w.FFmpeg, source: ffmpeg.Source{Name: w.source}, query: q, pose: query.NeedsPose(q), durationS: &w.durationS, patience: time.Minute}
 	_, err := w.survey(ctx, video.State{ID: "vid_1"}, p, func(context.Context, float64) error { return nil })
 	require.ErrorIs(t, err, context.Canceled)
 }

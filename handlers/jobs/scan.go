@@ -13,6 +13,7 @@ import (
 	"vqa/domain/sampling"
 	"vqa/gpu"
 	"vqa/gpu/frames"
+	"vqa/handlers/intake/ffmpeg"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 type examination struct {
 	engine gpu.Engine
 	ffmpeg frames.FFmpeg
-	source string
+	source ffmpeg.Source
 	query  query.Query
 	// plan is the sampling plan. It is set when the vocabulary of the model is known.
 	plan sampling.Plan
@@ -119,7 +120,8 @@ func (p *examination) decode(ctx context.Context, l scan, emit func(*batch) erro
 	b := &batch{done: make(chan struct{})}
 	full := 1 // the engine can start with the first frame
 	for _, opts := range l.decodes() {
-		for frame, err := range frames.Sample(ctx, p.ffmpeg, p.source, opts) {
+		opts.Map, opts.Colors = p.source.Map(), p.source.Light.Filters()
+		for frame, err := range frames.Sample(ctx, p.ffmpeg, p.source.Name, opts) {
 			if l.at != nil && unreadable(err) {
 				break // a damaged part shows nothing; the scan of the whole video has succeeded
 			}

@@ -18,6 +18,7 @@ import (
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
+	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/handlers/survey"
 )
@@ -77,7 +78,7 @@ func BenchmarkLongVideo(b *testing.B) {
 					Surveys: survey.Store{Objects: newObjects(b)}, Engine: engine, FFmpeg: ffmpegtest.Runner(b), Log: slog.New(slog.DiscardHandler),
 					Calibrations: answer.Calibrations{"fixture": answer.CPU()},
 				}
-				p := &examination{engine: engine, ffmpeg: z.FFmpeg, source: path, query: query.Compile(prompt), durationS: &durationS, patience: time.Minute}
+				p := &examination{engine: engine, ffmpeg: z.FFmpeg, source: ffmpeg.Source{Name: path}, query: query.Compile(prompt), durationS: &durationS, patience: time.Minute}
 				s, err := z.survey(b.Context(), video.State{ID: "vid_1"}, p, func(context.Context, float64) error { return nil })
 				require.NoError(b, err)
 				b.ReportMetric(float64(len(s.Frames)), "frames")

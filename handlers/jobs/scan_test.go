@@ -128,7 +128,7 @@ func (w *watchedVideo) ask(t *testing.T, prompt string) (s examined, looked, pos
 func (w *watchedVideo) see(t *testing.T, p *examination) (s examined, looked, posed int) {
 	t.Helper()
 	looked, posed = w.engine.looked, w.engine.posed
-	p.engine, p.ffmpeg, p.source, p.durationS, p.patience = w.engine, w.FFmpeg, w.source, &w.durationS, time.Minute
+	p.engine, p.ffmpeg, p.source.Name, p.durationS, p.patience = w.engine, w.FFmpeg, w.source, &w.durationS, time.Minute
 	w.progress = nil
 	s, err := w.survey(t.Context(), video.State{ID: "vid_1"}, p, func(_ context.Context, atS float64) error {
 		w.progress = append(w.progress, atS)

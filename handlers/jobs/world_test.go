@@ -236,7 +236,7 @@ func (w *world) history(t *testing.T, run command.Run) []eventstore.Recorded {
 
 func (w *world) analyzer(engine gpu.Engine) *jobs.Analyzer {
 	return &jobs.Analyzer{
-		Commands: w.Service, Sources: w.objects, Surveys: survey.Store{Objects: w.objects}, Engine: engine, FFmpeg: w.ffmpeg, Calibrations: answer.Calibrations{"fixture": answer.CPU()},
+		Commands: w.Service, Sources: w.intake, Surveys: survey.Store{Objects: w.objects}, Engine: engine, FFmpeg: w.ffmpeg, Calibrations: answer.Calibrations{"fixture": answer.CPU()},
 		Progress: resources.NewProgress(w.pool), Node: "node", Log: w.log,
 	}
 }

@@ -3367,7 +3367,7 @@ type Video struct {
 	// Fps Frames per second.
 	Fps *float64 `json:"fps"`
 
-	// Height Pixels.
+	// Height Pixels of the displayed picture, with pixel aspect and rotation applied.
 	Height *int `json:"height"`
 
 	// Media A signed URL of the original file. Null if there is no file, and for fixtures.
@@ -3381,7 +3381,7 @@ type Video struct {
 	// Upload How to upload the file. Only while `awaiting_upload`.
 	Upload *UploadInstructions `json:"upload"`
 
-	// Width Pixels.
+	// Width Pixels of the displayed picture, with pixel aspect and rotation applied.
 	Width *int `json:"width"`
 }
 

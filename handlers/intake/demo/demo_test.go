@@ -127,9 +127,9 @@ func TestDraw(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "clip.mp4")
 	require.NoError(t, draw(t, scene, path))
 	prober := probe.New(ffmpegtest.Runner(t))
-	got, err := prober.Probe(t.Context(), path)
+	got, err := prober.Probe(t.Context(), path, probe.Movie{})
 	require.NoError(t, err)
-	want, err := prober.Probe(t.Context(), embedded(t, scene))
+	want, err := prober.Probe(t.Context(), embedded(t, scene), probe.Movie{})
 	require.NoError(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("probe of the drawn clip (-embedded +drawn):\n%s", diff)

@@ -97,7 +97,7 @@ func (s *Studio) Discard(ctx context.Context, f video.File) error {
 // examine measures a video. It leaves out the length that the container claims, because the
 // clip is ours and can be trusted.
 func (s *Studio) examine(ctx context.Context, path string, size int) (video.File, error) {
-	found, err := s.Prober.Probe(ctx, path)
+	found, err := s.Prober.Probe(ctx, path, probe.Movie{})
 	if err != nil {
 		return video.File{}, err
 	}

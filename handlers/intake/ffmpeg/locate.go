@@ -123,13 +123,15 @@ func (r *Runner) tryEach(ctx context.Context, ways []isolation, abi int) {
 	}
 }
 
-// trial encodes a frame with two threads.
+// trial encodes a frame with two threads, with the filters for HDR: a build without them could not
+// tell the colors of these videos.
 func (r *Runner) trial(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
 	p, err := r.Start(ctx, Job{
-		InputArgs:  []string{"-f", "rawvideo", "-pix_fmt", "yuvj420p", "-video_size", "16x16"},
-		OutputArgs: []string{"-c:v", "mjpeg", "-threads", "2", "-f", "mjpeg", "pipe:1"},
+		InputArgs: []string{"-f", "rawvideo", "-pix_fmt", "yuvj420p", "-video_size", "16x16"},
+		OutputArgs: []string{"-c:v", "mjpeg", "-threads", "2", "-f", "mjpeg", "-vf",
+			strings.Join(Light{transferHLG, primaries2020}.Filters(), ","), "pipe:1"},
 	})
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package ffmpeg_test
 import (
 	"bytes"
 	"encoding/binary"
+	"image"
 	"image/jpeg"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"vqa/domain/evidence"
 	"vqa/gpu/frames"
 	"vqa/handlers/artifact"
+	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/handlers/intake/probe"
 )
@@ -66,7 +68,7 @@ func TestAPolyglotIsTheSameEverywhere(t *testing.T) {
 	require.Contains(t, string(guessed), "1280x720")
 
 	prober := probe.New(runner)
-	found, err := prober.Probe(t.Context(), path)
+	found, err := prober.Probe(t.Context(), path, probe.Movie{})
 	require.NoError(t, err)
 	require.Equal(t, []int{64, 64}, []int{*found.Width, *found.Height})
 	require.EqualValues(t, 1_000_000, *found.DurationMicros)
@@ -82,10 +84,10 @@ func TestAPolyglotIsTheSameEverywhere(t *testing.T) {
 	require.Equal(t, 2, count, "one second at two frames a second")
 
 	files, err := artifact.Render(t.Context(), runner, artifact.Input{
-		Source: path, FPS: 10, Question: strings.Repeat("?", 3), Evidence: evidence.Evidence{DurationS: 1, IntervalS: .5},
+		Source: ffmpeg.Source{Name: path}, Size: image.Pt(64, 64), FPS: 10, Question: strings.Repeat("?", 3), Evidence: evidence.Evidence{DurationS: 1, IntervalS: .5},
 	}, t.TempDir())
 	require.NoError(t, err)
-	drawn, err := prober.Probe(t.Context(), files.Video)
+	drawn, err := prober.Probe(t.Context(), files.Video, probe.Movie{})
 	require.NoError(t, err)
 	require.Equal(t, 640, *drawn.Width, "a square of 64 is enlarged to 640, a picture of 1280x720 reduced to 960")
 	require.InDelta(t, 1_000_000, *drawn.DurationMicros, 10_000)

@@ -78,6 +78,10 @@ func Remote(source string) bool {
 // camera reports whether a source is the URL of a camera.
 func camera(source string) bool { return strings.HasPrefix(source, "rtsp://") }
 
+// shown are input options that decide which frames a file shows: the filters begin again where the
+// size changes. The documentation of the package lists the defaults that frames depend on.
+var shown = []string{"-reinit_filter", "1"}
+
 // arguments returns the arguments of ffmpeg for a job.
 func (j Job) arguments() []string {
 	args := []string{"-nostdin", "-hide_banner", "-v", "error", "-max_alloc", strconv.Itoa(maxAlloc)}
@@ -99,6 +103,9 @@ func (j Job) arguments() []string {
 		name = "file:" + j.Input
 	default:
 		args = append(args, "-protocol_whitelist", "pipe")
+	}
+	if j.Input != "" {
+		args = append(args, shown...)
 	}
 	args = append(append(append(args, j.InputArgs...), "-i", name), j.OutputArgs...)
 	if j.Output != "" {

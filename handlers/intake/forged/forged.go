@@ -23,7 +23,7 @@ type File struct {
 	Data []byte
 	// ClaimedMicros is the length that its header claims, in microseconds, or 0.
 	ClaimedMicros int64
-	// LengthS is the time for which its first video stream is shown, in seconds.
+	// LengthS is the time for which its first enabled video stream is shown, in seconds.
 	LengthS float64
 }
 
@@ -82,7 +82,7 @@ func Corpus(ctx context.Context) ([]File, error) {
 		options []string
 	}{
 		{File{Name: "a variable frame rate", LengthS: ClipS, ClaimedMicros: claim}, []string{Test(ClipS) + ",select='lt(t,2)+not(mod(n,7))+gte(n,59)'"}, nil},
-		{File{Name: "a short and a long video stream", LengthS: 3, ClaimedMicros: 9e6}, []string{Test(3), Test(9)}, []string{"-map", "0", "-map", "1", "-disposition:v:1", "default"}},
+		{File{Name: "a short disabled and a long video stream", LengthS: 9, ClaimedMicros: 9e6}, []string{Test(3), Test(9)}, []string{"-map", "0", "-map", "1", "-disposition:v:1", "default"}},
 		{File{Name: "a long and a short video stream", LengthS: 9, ClaimedMicros: 9e6}, []string{Test(9), Test(3)}, []string{"-map", "0", "-map", "1"}},
 		{File{Name: "sound that is longer than the video", LengthS: 3, ClaimedMicros: 9e6}, []string{Test(3), "sine=duration=9"}, []string{"-c:a", "aac"}},
 		{File{Name: "fragments", LengthS: ClipS}, []string{Test(ClipS)}, []string{"-movflags", "+frag_keyframe+empty_moov"}},

@@ -26,7 +26,7 @@ type Video struct {
 	// DurationMicros is the end of the video stream on the clock of the file, in
 	// microseconds, > 0. It comes from the timestamps of the packets.
 	DurationMicros *int64
-	Width, Height  *int     // displayed pixels, after rotation
+	Width, Height  *int     // pixels of the displayed first frame: square, after rotation
 	FPS            *float64 // average frames per second, > 0
 }
 
@@ -39,12 +39,19 @@ type Prober struct {
 // New returns a prober that runs ffmpeg.
 func New(runner *ffmpeg.Runner) *Prober { return &Prober{ffmpeg: runner, timeout: defaultTimeout} }
 
-// Probe examines source, the path of a file or an http(s) URL of our object store. The table in
-// the documentation of the package lists the results.
-func (p *Prober) Probe(ctx context.Context, source string) (Video, error) {
-	if !ffmpeg.Remote(source) {
+// Look adds the light of its track to a source.
+func (p *Prober) Look(ctx context.Context, source ffmpeg.Source) (_ ffmpeg.Source, err error) {
+	source.Light, err = p.ffmpeg.Look(ctx, source)
+	return source, err
+}
+
+// Probe examines source, the path of a file or an http(s) URL of our object store, whose boxes Inspect
+// has read. The table in the documentation of the package lists the results.
+func (p *Prober) Probe(ctx context.Context, name string, movie Movie) (Video, error) {
+	source := ffmpeg.Source{Name: name, Track: movie.Track}
+	if !ffmpeg.Remote(name) {
 		// A missing file is an error of the service, not of the video.
-		if _, err := os.Stat(source); err != nil {
+		if _, err := os.Stat(name); err != nil {
 			return Video{}, fmt.Errorf("probe: %w", err)
 		}
 	}
@@ -62,10 +69,8 @@ func (p *Prober) Probe(ctx context.Context, source string) (Video, error) {
 	case limited.Err() != nil:
 		return Video{}, fault.Newf(fault.CapacityExhausted, "No frame of the video could be decoded within %s. Try again later.", p.timeout).
 			WithRetryAfter(retryAfterS)
-	case isRefused && strings.Contains(refused.Said, "matches no streams"):
-		return Video{}, unreadable("The file has no video stream.").WithCause(err)
-	case isRefused && (!ffmpeg.Remote(source) || isBadData(refused.Said)):
-		return Video{}, unreadable("The file is not a readable MP4 or QuickTime video.").WithCause(err)
+	case isRefused && (!ffmpeg.Remote(name) || isBadData(refused.Said)):
+		return Video{}, undecodable(movie.Codec, refused.Said).WithCause(err)
 	}
 	return Video{}, fmt.Errorf("probe: %w", err)
 }
@@ -74,7 +79,7 @@ func (p *Prober) Probe(ctx context.Context, source string) (Video, error) {
 // whole file. When that takes too long, as for a large object behind a slow connection, it reads
 // from the last key frame in the index. A wrong length is then corrected when the video is
 // decoded.
-func (p *Prober) measure(limited, ctx context.Context, source string, v Video) (Video, error) {
+func (p *Prober) measure(limited, ctx context.Context, source ffmpeg.Source, v Video) (Video, error) {
 	full, cancel := context.WithTimeout(limited, p.timeout-p.timeout/tailShare)
 	defer cancel()
 	found, err := p.packets(full, source)
@@ -104,6 +109,17 @@ func (p *Prober) measure(limited, ctx context.Context, source string, v Video) (
 func isBadData(stderr string) bool {
 	return strings.Contains(stderr, "Invalid data found") || strings.Contains(stderr, "moov atom not found") ||
 		strings.Contains(stderr, "End of file")
+}
+
+// usual are the codecs that every build of ffmpeg decodes, by the names of their sample entries.
+const usual = " avc1 avc3 hvc1 hev1 vp09 av01 mp4v "
+
+// undecodable tells a codec that ffmpeg lacks from damaged data.
+func undecodable(codec, said string) *fault.Fault {
+	if codec != "" && (!strings.Contains(usual, " "+codec+" ") || strings.Contains(said, "ecoder not found") || strings.Contains(said, "no decoder found")) {
+		return unreadable(fmt.Sprintf("The video has the codec %q, which this service cannot decode. Convert it: %s", codec, convert))
+	}
+	return unreadable("No frame of the video can be decoded, because its data is damaged.")
 }
 
 func unreadable(message string) *fault.Fault { return fault.New(fault.VideoUnreadable, message) }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
+	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/handlers/intake/forged"
 )
@@ -57,6 +58,16 @@ func read(t testing.TB, path string) []byte {
 	return body
 }
 
+// examine inspects and probes a file, as an upload is.
+func examine(t testing.TB, p *Prober, path string) (Video, error) {
+	t.Helper()
+	movie, err := Inspect(bytes.NewReader(read(t, path)))
+	if err != nil {
+		return Video{}, err
+	}
+	return p.Probe(t.Context(), path, movie)
+}
+
 func ptr[T any](v T) *T { return &v }
 
 // turned sets the display matrix of the first track to a quarter turn.
@@ -77,9 +88,6 @@ func TestProbeReadable(t *testing.T) {
 	p := newProber(t)
 	plain := render(t, "plain.mp4")
 	x264 := []string{"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"}
-	front := read(t, render(t, "front.mp4", append(x264, "-movflags", "+faststart")...))
-	media := bytes.Index(front, []byte("mdat"))
-	require.Positive(t, media)
 	cases := []struct {
 		name, path string
 		want       Video
@@ -89,6 +97,10 @@ func TestProbeReadable(t *testing.T) {
 			Video{DurationMicros: ptr[int64](1000000), Width: ptr(320), Height: ptr(180), FPS: ptr(25.0)}},
 		{"turned by 90 degrees", write(t, "turned.mp4", turned(t, read(t, plain))),
 			Video{DurationMicros: ptr[int64](2002000), Width: ptr(180), Height: ptr(320), FPS: ptr(30000.0 / 1001)}},
+		{"wide pixels", render(t, "wide.mp4", append(x264, "-vf", "setsar=4/3")...),
+			Video{DurationMicros: ptr[int64](2002000), Width: ptr(427), Height: ptr(180), FPS: ptr(30000.0 / 1001)}},
+		{"wide pixels, turned", write(t, "both.mp4", turned(t, read(t, render(t, "wide.mp4", append(x264, "-vf", "setsar=4/3")...)))),
+			Video{DurationMicros: ptr[int64](2002000), Width: ptr(180), Height: ptr(427), FPS: ptr(30000.0 / 1001)}},
 		{"one frame", render(t, "one.mp4", append(x264, "-frames:v", "1", "-r", "10")...),
 			Video{DurationMicros: ptr[int64](100000), Width: ptr(320), Height: ptr(180), FPS: ptr(10.0)}},
 		{"fragmented", render(t, "frag.mp4", append(x264, "-movflags", "+frag_keyframe+empty_moov", "-an", "-r", "25", "-t", "1")...),
@@ -100,46 +112,11 @@ func TestProbeReadable(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := p.Probe(t.Context(), c.path)
+			got, err := examine(t, p, c.path)
 			require.NoError(t, err)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-		})
-	}
-}
-
-func TestProbeUnreadable(t *testing.T) {
-	t.Parallel()
-	p := newProber(t)
-	plain := read(t, render(t, "plain.mp4"))
-	front := read(t, render(t, "front.mp4", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-movflags", "+faststart"))
-	media := bytes.Index(front, []byte("mdat"))
-	picture := render(t, "cover.png", "-frames:v", "1")
-	secret := render(t, "secret.mp4")
-	cover := filepath.Join(t.TempDir(), "cover.mp4")
-	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=duration=1", "-i", picture,
-		"-map", "0", "-map", "1", "-c:a", "aac", "-c:v", "png", "-disposition:v:0", "attached_pic", cover).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	cases := map[string]string{
-		"no bytes":                         write(t, "zero.mp4", nil),
-		"text":                             write(t, "text.mp4", []byte(strings.Repeat("this is not a video\n", 1000))),
-		"a playlist of another file":       write(t, "list.mp4", []byte("#EXTM3U\n#EXTINF:2,\nfile://"+secret+"\n#EXT-X-ENDLIST\n")),
-		"a concat script":                  write(t, "concat.mp4", []byte("ffconcat version 1.0\nfile '"+secret+"'\n")),
-		"moov at the end, cut":             write(t, "cut.mp4", plain[:len(plain)/2]),
-		"moov at the front, no media":      write(t, "head.mp4", front[:media+8]),
-		"moov at the front, media blanked": write(t, "blank.mp4", append(bytes.Clone(front[:media+4]), make([]byte, len(front)-media-4)...)),
-		"moov cut":                         write(t, "moov.mp4", front[:media/2]),
-		"sound only":                       render(t, "sound.mp4", "-vn", "-map", "1", "-c:a", "aac"),
-		"sound with a cover picture":       cover,
-		"matroska named mp4":               write(t, "mkv.mp4", read(t, render(t, "a.mkv"))),
-	}
-	for name, path := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := p.Probe(t.Context(), path)
-			require.True(t, fault.Has(err, fault.VideoUnreadable), "%v, %+v", err, got)
-			require.Empty(t, cmp.Diff(Video{}, got))
 		})
 	}
 }
@@ -152,28 +129,15 @@ func TestProbeURL(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "text.mp4"), []byte("text"), 0o600))
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	t.Cleanup(server.Close)
-	got, err := p.Probe(t.Context(), server.URL+"/plain.mp4?signature=x")
+	got, err := p.Probe(t.Context(), server.URL+"/plain.mp4?signature=x", Movie{})
 	require.NoError(t, err)
 	require.Equal(t, 320, *got.Width)
-	_, err = p.Probe(t.Context(), server.URL+"/text.mp4")
+	_, err = p.Probe(t.Context(), server.URL+"/text.mp4", Movie{})
 	require.True(t, fault.Has(err, fault.VideoUnreadable), "%v", err)
-	_, err = p.Probe(t.Context(), server.URL+"/absent.mp4?signature=secret")
+	_, err = p.Probe(t.Context(), server.URL+"/absent.mp4?signature=secret", Movie{})
 	require.Error(t, err)
 	require.Nil(t, fault.Of(err), "an unreachable source is not an error of the video")
 	require.NotContains(t, err.Error(), "secret")
-}
-
-// TestProbeOfACutFile: the length of a cut file is that of the remaining frames.
-func TestProbeOfACutFile(t *testing.T) {
-	t.Parallel()
-	front := read(t, render(t, "front.mp4", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-movflags", "+faststart"))
-	media := bytes.Index(front, []byte("mdat"))
-	require.Positive(t, media)
-	got, err := newProber(t).Probe(t.Context(), write(t, "half.mp4", front[:media+(len(front)-media)/2]))
-	require.NoError(t, err)
-	require.InDelta(t, 30000.0/1001, *got.FPS, 1e-9)
-	require.Positive(t, *got.DurationMicros)
-	require.Less(t, *got.DurationMicros, int64(2_000_000))
 }
 
 // TestLengthsOfForgedFiles: the length is that of the frames and not the claimed one, even when
@@ -187,27 +151,26 @@ func TestLengthsOfForgedFiles(t *testing.T) {
 		t.Run(file.Name, func(t *testing.T) {
 			t.Parallel()
 			path := write(t, "forged.mp4", file.Data)
-			got, err := p.Probe(t.Context(), path)
+			got, err := examine(t, p, path)
 			require.NoError(t, err)
 			require.NotNil(t, got.DurationMicros)
 			// The tables do not always have the duration of the last frame.
 			picture := file.LengthS / 30 // each file has at least 30 frames
 			require.InDelta(t, file.LengthS, float64(*got.DurationMicros)/1e6, picture+1e-6)
-			end, err := p.packets(t.Context(), path, "-ss", beyond)
+			movie, err := Inspect(bytes.NewReader(file.Data))
+			require.NoError(t, err)
+			end, err := p.packets(t.Context(), ffmpeg.Source{Name: path, Track: movie.Track}, "-ss", beyond)
 			require.NoError(t, err)
 			if file.LengthS < forged.ClipS && end.durationMicros() == nil {
 				require.Equal(t, "an edit list that shows half", file.Name, "the edit list removes only its last key frame")
 			} else {
 				require.Equal(t, *got.DurationMicros, *end.durationMicros())
 			}
-
-			claimed, err := Claimed(bytes.NewReader(file.Data))
-			require.NoError(t, err)
 			if file.ClaimedMicros == 0 {
-				require.Nil(t, claimed)
+				require.Nil(t, movie.ClaimedMicros)
 				return
 			}
-			require.Equal(t, file.ClaimedMicros, *claimed)
+			require.Equal(t, file.ClaimedMicros, *movie.ClaimedMicros)
 		})
 	}
 }
@@ -260,7 +223,7 @@ func TestProbeInTime(t *testing.T) {
 		t.Parallel()
 		p := newProber(t)
 		p.timeout = time.Second
-		_, err := p.Probe(t.Context(), slowServer(t, body, media))
+		_, err := p.Probe(t.Context(), slowServer(t, body, media), Movie{})
 		require.True(t, fault.Has(err, fault.CapacityExhausted), "%v", err)
 		require.Equal(t, retryAfterS, fault.Of(err).RetryAfterS)
 	})
@@ -268,7 +231,7 @@ func TestProbeInTime(t *testing.T) {
 		t.Parallel()
 		p := newProber(t)
 		p.timeout = 6 * time.Second
-		got, err := p.Probe(t.Context(), slowServer(t, body, int64(len(body))/2))
+		got, err := p.Probe(t.Context(), slowServer(t, body, int64(len(body))/2), Movie{})
 		require.NoError(t, err)
 		require.EqualValues(t, 6_000_000, *got.DurationMicros, "the length comes from the end of the file")
 		require.InDelta(t, 10, *got.FPS, 1e-9)
@@ -277,15 +240,15 @@ func TestProbeInTime(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		_, err := newProber(t).Probe(ctx, slowServer(t, body, media))
+		_, err := newProber(t).Probe(ctx, slowServer(t, body, media), Movie{})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Nil(t, fault.Of(err))
 	})
 	t.Run("a file that is missing", func(t *testing.T) {
 		t.Parallel()
-		_, err := newProber(t).Probe(t.Context(), filepath.Join(t.TempDir(), "absent.mp4"))
+		_, err := newProber(t).Probe(t.Context(), filepath.Join(t.TempDir(), "absent.mp4"), Movie{})
 		require.ErrorIs(t, err, os.ErrNotExist)
-		_, err = newProber(t).Probe(t.Context(), t.TempDir())
+		_, err = newProber(t).Probe(t.Context(), t.TempDir(), Movie{})
 		require.ErrorContains(t, err, "not a regular file")
 	})
 }
@@ -327,24 +290,10 @@ func TestReadPackets(t *testing.T) {
 	require.Zero(t, p.width)
 }
 
-// FuzzClaimed: for any bytes, Claimed ends without an error and returns nil or a positive length.
-func FuzzClaimed(f *testing.F) {
-	file, err := forged.Render(f.Context(), forged.Test(.2))
-	require.NoError(f, err)
-	f.Add(file[bytes.Index(file, []byte("moov"))-4:])
-	f.Add([]byte("\x00\x00\x00\x01moov\xff\xff\xff\xff\xff\xff\xff\xff"))
-	f.Add([]byte("\x00\x00\x00\x00moov\x00\x00\x00\x20mvhd\x01"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		micros, err := Claimed(bytes.NewReader(data))
-		require.NoError(t, err)
-		require.True(t, micros == nil || *micros > 0)
-	})
-}
-
 func BenchmarkProbe(b *testing.B) {
 	p, path := newProber(b), render(b, "plain.mp4")
 	for b.Loop() {
-		if _, err := p.Probe(b.Context(), path); err != nil {
+		if _, err := p.Probe(b.Context(), path, Movie{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -361,7 +310,7 @@ func TestTooManyFramesPerSecond(t *testing.T) {
 		clip, err := forged.Render(t.Context(), forged.Test(float64(c.pictures)/10))
 		require.NoError(t, err)
 		fast := forged.Times(clip, func(uint32) uint32 { return 1 })
-		_, err = p.Probe(t.Context(), write(t, "fast.mp4", fast))
+		_, err = examine(t, p, write(t, "fast.mp4", fast))
 		if !c.refused {
 			require.NoError(t, err, name)
 			continue

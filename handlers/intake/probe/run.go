@@ -15,12 +15,15 @@ const (
 	beyond = "10000000"
 )
 
+// displayed makes pixels square, as browsers do: the shorter side of a pixel grows.
+const displayed = "scale=w='round(iw*max(1,sar))':h='round(ih*max(1,1/sar))'"
+
 // frame decodes the first frame of the stream that is later sampled and drawn. It returns the
-// size of the frame.
-func (p *Prober) frame(ctx context.Context, source string) (Video, error) {
+// size at which it is displayed.
+func (p *Prober) frame(ctx context.Context, source ffmpeg.Source) (Video, error) {
 	out, err := p.ffmpeg.Output(ctx, ffmpeg.Job{
-		Input: source, InputArgs: []string{"-threads", "1"},
-		OutputArgs: []string{"-map", "0:V:0", "-frames:v", "1", "-threads", "1", "-f", "framecrc", "pipe:1"},
+		Input: source.Name, InputArgs: []string{"-threads", "1"},
+		OutputArgs: []string{"-map", source.Map(), "-frames:v", "1", "-vf", displayed, "-threads", "1", "-f", "framecrc", "pipe:1"},
 	}, maxFrameBytes)
 	if err != nil {
 		return Video{}, err
@@ -41,10 +44,10 @@ func (p *Prober) frame(ctx context.Context, source string) (Video, error) {
 
 // packets reads the timestamps of the video stream without decoding it. As in package frames,
 // time 0 is the start of the file.
-func (p *Prober) packets(ctx context.Context, source string, seek ...string) (packets, error) {
+func (p *Prober) packets(ctx context.Context, source ffmpeg.Source, seek ...string) (packets, error) {
 	process, err := p.ffmpeg.Start(ctx, ffmpeg.Job{
-		Input: source, InputArgs: append([]string{"-copyts", "-start_at_zero"}, seek...),
-		OutputArgs: []string{"-map", "0:V:0", "-c", "copy", "-copyinkf", "-copypriorss", "1", "-f", "framecrc", "pipe:1"},
+		Input: source.Name, InputArgs: append([]string{"-copyts", "-start_at_zero"}, seek...),
+		OutputArgs: []string{"-map", source.Map(), "-c", "copy", "-copyinkf", "-copypriorss", "1", "-f", "framecrc", "pipe:1"},
 	})
 	if err != nil {
 		return packets{}, err

@@ -11,6 +11,7 @@ import (
 	"vqa/domain/video"
 	"vqa/handlers/artifact"
 	"vqa/handlers/httpapi/edge"
+	"vqa/handlers/intake"
 	"vqa/handlers/intake/demo"
 	"vqa/handlers/intake/probe"
 	"vqa/handlers/intake/scratch"
@@ -62,7 +63,7 @@ func (x *Examination) rehearse(ctx context.Context, dir string) (prompt string, 
 		return "", answer.Result{}, err
 	}
 	analyzer := &jobs.Analyzer{
-		Sources: store, Surveys: survey.Store{Objects: store}, Engine: x.engine.Engine, FFmpeg: x.ffmpeg, Calibrations: x.engine.Calibrations,
+		Sources: &intake.Intake{Objects: store, Prober: probe.New(x.ffmpeg)}, Surveys: survey.Store{Objects: store}, Engine: x.engine.Engine, FFmpeg: x.ffmpeg, Calibrations: x.engine.Calibrations,
 		Renderer: &artifact.Studio{Objects: store, FFmpeg: x.ffmpeg}, Patience: x.Patience, Log: log,
 	}
 	result, err := analyzer.Rehearse(ctx, video.State{ID: scene.VideoID(), File: &file}, scene.Prompts[0])

@@ -944,6 +944,7 @@ export interface paths {
         /**
          * Complete an upload
          * @description Makes an uploaded video `ready`. The size must be within 5% of `size_bytes`. No body is needed.
+         *     The message of `video_unreadable` says why: encrypted, the codec, the missing index, another format.
          *     Codes with status 400: `upload_incomplete`, `video_unreadable`, `video_too_large`, `video_too_long`.
          */
         post: operations["completeVideo"];
@@ -2282,9 +2283,9 @@ export interface components {
             size_bytes: number | null;
             /** @description Duration in seconds, from the timestamps of the video stream. Null if it is unknown. If an analysis decodes another duration, this value is updated. */
             duration_s: number | null;
-            /** @description Pixels. */
+            /** @description Pixels of the displayed picture, with pixel aspect and rotation applied. */
             width: number | null;
-            /** @description Pixels. */
+            /** @description Pixels of the displayed picture, with pixel aspect and rotation applied. */
             height: number | null;
             /** @description Frames per second. */
             fps: number | null;
