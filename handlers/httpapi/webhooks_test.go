@@ -15,7 +15,6 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/webhook"
 	"vqa/handlers/command"
-	"vqa/handlers/httpapi"
 	"vqa/handlers/vault"
 	"vqa/projections/resources"
 )
@@ -277,26 +276,6 @@ func TestEndpointsHaveTheModeOfTheirKey(t *testing.T) {
 	live.endpoint(`{}`)
 }
 
-func TestWebhookScopes(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	c := w.customer(0)
-	path := "/v1/webhook_endpoints/" + c.endpoint(`{}`).at("id").(string)
-	reader, _ := c.mint(`{"name": "reader", "scopes": ["webhooks:read"]}`)
-	writer, _ := c.mint(`{"name": "writer", "scopes": ["webhooks:write"]}`)
-	for _, path := range []string{"/v1/webhook_endpoints", path} {
-		require.Equal(t, http.StatusOK, reader.do(http.MethodGet, path, "").StatusCode)
-		require.Equal(t, http.StatusOK, writer.do(http.MethodGet, path, "").StatusCode, "a write scope includes its read scope")
-	}
-	for _, op := range [][3]string{
-		{http.MethodPost, "/v1/webhook_endpoints", anEndpoint}, {http.MethodPatch, path, `{"description": "x"}`}, {http.MethodPost, path + "/disable", ""},
-		{http.MethodPost, path + "/enable", ""}, {http.MethodPost, path + "/rotate_secret", ""}, {http.MethodDelete, path, ""},
-	} {
-		w.refused(reader.do(op[0], op[1], op[2]), 403, fault.InsufficientScope, "")
-		require.Less(t, writer.do(op[0], op[1], op[2]).StatusCode, 300, op)
-	}
-}
-
 func TestWebhookEndpointsAreListed(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -353,16 +332,4 @@ func TestEventTypesOfTheContract(t *testing.T) {
 	refused := c.do(http.MethodPost, "/v1/webhook_endpoints", `{"url": "https://example.com", "events": ["other"]}`)
 	message := refused.at("error.errors").([]any)[0].(map[string]any)["message"].(string)
 	require.Equal(t, "must be one of "+strings.Join(webhook.EventTypes(), ", "), message)
-}
-
-// TestAPersonManagesEndpoints: a session manages the live endpoints of its account.
-func TestAPersonManagesEndpoints(t *testing.T) {
-	t.Parallel()
-	i := newIssuer(t)
-	w := open(t, func(o *httpapi.Options) { o.Sessions = i.sessions(o.Service.Now) })
-	person := (&client{w: w}).as(i.session("jo", w.now()))
-	made := person.endpoint(`{}`)
-	require.Equal(t, true, made.at("livemode"))
-	another := (&client{w: w}).as(i.session("jim", w.now()))
-	w.refused(another.do(http.MethodDelete, "/v1/webhook_endpoints/"+made.at("id").(string), ""), 404, fault.ResourceNotFound, "id")
 }

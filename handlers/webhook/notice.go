@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"time"
 
 	"vqa/domain/account"
 	"vqa/domain/webhook"
-	"vqa/eventstore"
 	"vqa/eventstore/fold"
 	"vqa/handlers/command"
 	"vqa/handlers/mail"
@@ -28,28 +26,12 @@ type Notifier struct {
 	PublicURL string
 }
 
-// The bounds of emails. Nobody confirms an address, and an account can make its endpoints fail, so these are what
-// protects the owner of a foreign address.
-const (
-	// maxNotices bounds the emails about the endpoints of an account within noticeWindow: a warning and a disabling
-	// for each.
-	maxNotices   = 2 * webhook.MaxEndpoints
-	noticeWindow = 24 * time.Hour
-	// noticePages of noticePage events are searched for earlier notices. An account with more changes in
-	// noticeWindow gets no email.
-	noticePages, noticePage = 10, 1000
-)
-
 // Notify sends a notice to the notice_email of the endpoint, or else to the address with which the owner of the account
-// signed in. It sends none if there is no address, the endpoint is gone, in test mode or was enabled since, or the account
-// had too many notices. The error is that of the mailer or of the log.
+// signed in. It sends none if there is no address, or the endpoint is gone, in test mode or was enabled since. Nobody
+// confirms an address; but an endpoint must fail for 36 hours for each notice, and an account has few endpoints. The error
+// is that of the mailer or of the log.
 func (n Notifier) Notify(ctx context.Context, notice command.Notice) error {
-	stream := fold.Webhook.Stream(notice.AccountID)
-	histories, err := n.Streams.Load(ctx, stream)
-	if err != nil {
-		return fmt.Errorf("the endpoints of %s: %w", notice.AccountID, err)
-	}
-	state, err := restore(ctx, n.Streams, stream, histories[stream])
+	state, err := endpointsOf(ctx, n.Streams, notice.AccountID)
 	if err != nil {
 		return err
 	}
@@ -60,9 +42,6 @@ func (n Notifier) Notify(ctx context.Context, notice command.Notice) error {
 	}
 	to, err := n.addressee(ctx, e)
 	if to == "" || err != nil {
-		return err
-	}
-	if many, err := n.tooMany(ctx, notice, stream, histories[stream].Version); many || err != nil {
 		return err
 	}
 	return n.Mailer.Send(ctx, n.message(notice, e, to))
@@ -80,45 +59,6 @@ func (n Notifier) addressee(ctx context.Context, e webhook.Endpoint) (string, er
 	}
 	a, err := fold.Account.Fold(account.State{}, recorded...)
 	return a.Email, err
-}
-
-// tooMany reports whether an account had maxNotices notices in the time before this one.
-func (n Notifier) tooMany(ctx context.Context, notice command.Notice, stream eventstore.StreamID, version int64) (bool, error) {
-	earlier := 0
-	for range noticePages {
-		after := max(0, version-noticePage)
-		page, err := n.Streams.ReadStream(ctx, stream, after, noticePage)
-		if err != nil {
-			return false, fmt.Errorf("the notices of %s: %w", notice.AccountID, err)
-		}
-		for _, r := range slices.Backward(page) {
-			if r.Version > version || r.Position >= notice.Position || !noticed(r.Event) {
-				continue
-			}
-			if r.RecordedAt.Before(notice.At.Add(-noticeWindow)) {
-				return false, nil
-			}
-			if earlier++; earlier >= maxNotices {
-				return true, nil
-			}
-		}
-		if after == 0 || len(page) > 0 && page[0].RecordedAt.Before(notice.At.Add(-noticeWindow)) {
-			return false, nil
-		}
-		version = after
-	}
-	return true, nil
-}
-
-// noticed reports whether an event causes a notice.
-func noticed(e eventstore.Event) bool {
-	switch e := e.(type) {
-	case webhook.Warned:
-		return true
-	case webhook.Disabled:
-		return e.Reason == webhook.AutoFailure
-	}
-	return false
 }
 
 // message has nothing of the endpoint that its owner wrote, except the host of its URL.

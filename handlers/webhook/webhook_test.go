@@ -179,21 +179,6 @@ func TestRetriesSendTheSameBytes(t *testing.T) {
 	require.Equal(t, eventID, got[0].header.Get("webhook-id"))
 }
 
-// TestDeadAfterTheLastAttempt records the outcome in the log and in the row.
-func TestDeadAfterTheLastAttempt(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	w.endpoint("acct_1", "/hook")
-	w.receiver.on("/hook", func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/elsewhere", http.StatusFound) })
-	w.start("node_a")
-	w.handle(w.ready("acct_1"))
-	w.settled()
-	require.Len(t, w.receiver.requests("/hook"), 3, "the first attempt and the two of the schedule")
-	require.Empty(t, w.receiver.requests("/elsewhere"))
-	require.Equal(t, 1, w.count("select count(*) from webhook_deliveries where status = 'dead' and dead_reason = 'retries_exhausted' and attempt_count = 3 and last_error = 'the server responded with status 302; redirects are not followed'"))
-	require.Equal(t, 1, w.count("select count(*) from events where type = 'delivery.dead' and data->>'reason' = 'retries_exhausted' and data->>'attempts' = '3'"))
-}
-
 // TestDeletions ends waiting deliveries of a deleted endpoint and of a deleted video at once.
 func TestDeletions(t *testing.T) {
 	t.Parallel()
