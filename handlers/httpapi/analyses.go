@@ -223,12 +223,6 @@ func (s *server) CancelAnalysis(ctx context.Context, r api.CancelAnalysisRequest
 	return api.CancelAnalysis200JSONResponse(s.renderAnalysis(ctx, resources.Analysis{State: a})), nil
 }
 
-// FindAnalysis implements edge.Operations.
-func (s *server) FindAnalysis(ctx context.Context, analysisID string) error {
-	_, err := s.ownAnalysis(ctx, analysisID)
-	return err
-}
-
 // ownAnalysis reads an analysis of the caller. A malformed id reads as unknown. Every
 // operation on an id starts with such a read, so that the id of another account and an
 // unknown id take the same time.

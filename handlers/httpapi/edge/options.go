@@ -19,9 +19,6 @@ import (
 // Operations are the operations behind the edge. The edge also asks them about resources.
 type Operations interface {
 	api.StrictServerInterface
-	// FindAnalysis returns nil if the caller of ctx has the analysis. Error:
-	// resource_not_found.
-	FindAnalysis(ctx context.Context, analysisID string) error
 	// Recreate renders the response of an earlier request from the resource in its receipt.
 	// It is called if the request was committed but its response was not stored, for
 	// instance because the server stopped in between.

@@ -11,12 +11,8 @@ import (
 
 // checkBinding limits a client token to the one resource that it is bound to. It compares
 // the ids in the request with the bound id and looks nothing up, so that the response does
-// not reveal whether another resource exists. An analysis is the exception: its id does
-// not name its video, so the analysis is read, and one of another video reads as unknown.
-// The tenant of the caller narrows lists and reads. Errors: insufficient_scope,
-// resource_not_found.
-//
-// It runs before replay: a bound token must not fetch the response of another request.
+// not reveal whether another resource exists. The id of an analysis does not name its video, so the
+// operation reads it. The tenant of the caller narrows lists and reads. Error: insufficient_scope.
 func (e *Edge) checkBinding(x *Exchange, r *http.Request, body any) error {
 	bound := cmp.Or(x.Caller.VideoID, x.Caller.StreamID)
 	if bound == "" {
@@ -32,9 +28,7 @@ func (e *Edge) checkBinding(x *Exchange, r *http.Request, body any) error {
 	}
 	named := true // the request names the bound video, or no video where that is allowed
 	switch x.operation.id {
-	case "listVideos", "getAnalysis", "streamAnalysis":
-	case "cancelAnalysis", "rerunAnalysis":
-		return e.Operations.FindAnalysis(r.Context(), e.pathID(r))
+	case "listVideos", "getAnalysis", "streamAnalysis", "cancelAnalysis", "rerunAnalysis":
 	case "listAnalyses":
 		for _, video := range r.URL.Query()["video_id"] {
 			named = named && video == bound
