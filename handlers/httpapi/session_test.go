@@ -324,28 +324,3 @@ func TestSessionKeysThatWereNeverFetched(t *testing.T) {
 		})
 	}
 }
-
-// BenchmarkSessionVerify measures the verification of a session, without the read of its account.
-func BenchmarkSessionVerify(b *testing.B) {
-	h := newHour()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: rsaKeys()[0].Public(), KeyID: "first"}}})
-	}))
-	b.Cleanup(server.Close)
-	sessions := edge.NewSessions(edge.SessionOptions{
-		Issuer: "https://id.example", KeysURL: server.URL, Transport: server.Client().Transport, Now: h.now,
-	})
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: rsaKeys()[0], KeyID: "first"}}, nil)
-	require.NoError(b, err)
-	token, err := jwt.Signed(signer).Claims(jwt.Claims{
-		Issuer: "https://id.example", Subject: "user", Expiry: jwt.NewNumericDate(h.now().Add(time.Hour)),
-	}).Serialize()
-	require.NoError(b, err)
-	b.RunParallel(func(each *testing.PB) {
-		for each.Next() {
-			if _, err := sessions.Verify(b.Context(), token); err != nil {
-				b.Error(err)
-			}
-		}
-	})
-}

@@ -3,11 +3,9 @@ package objects
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -161,23 +159,4 @@ func TestParallelUploadsToOneURLAreBounded(t *testing.T) {
 	waitFor(t, "the first to end", func() bool { return len(s.files(t)) == 1 })
 	waitFor(t, "a place", func() bool { return put(t, u, strings.NewReader("third")).status == 200 })
 	require.Equal(t, "third", readAll(t, s.Store, UploadKey(videoID)))
-}
-
-// BenchmarkWalk lists the objects of many videos.
-func BenchmarkWalk(b *testing.B) {
-	s := newSite(b)
-	const n = 20_000
-	for i := range n {
-		for _, key := range []string{VideoKey(fmt.Sprintf("video_%d", i)), ArtifactKey(fmt.Sprintf("video_%d", i), "an_1.1.mp4")} {
-			path, _ := s.LocalPath(key)
-			require.NoError(b, os.MkdirAll(filepath.Dir(path), 0o700))
-			require.NoError(b, os.WriteFile(path, nil, 0o600))
-		}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		seen := 0
-		require.NoError(b, s.Walk(b.Context(), func(page []Object) error { seen += len(page); return nil }))
-		require.Equal(b, 2*n, seen)
-	}
 }
