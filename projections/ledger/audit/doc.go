@@ -10,8 +10,9 @@
 //	missing     A version is missing, or the last events are: the head of the stream has a
 //	            later version.
 //	reordered   An event is at another version than the one its hash was made for.
-//	balance     A law of the ledger is broken, or a read model has another value.
-//	hold        A hold ended twice or with other values, or the read model has another one.
+//	balance     An event breaks a law of the ledger (credit.Examine), or a read model has
+//	            another value.
+//	hold        A read model has other holds.
 //
 // # Guarantees
 //

@@ -24,22 +24,22 @@ func TestBrokenLaws(t *testing.T) {
 	}{
 		{"a hold released twice", func(id string) credit.Event {
 			return credit.Released{AccountID: id, HoldID: "hold_1_" + id, SourceType: credit.SourceAnalysis, SourceID: "anl_1", Seconds: 100, Reason: credit.ByCommand, At: at}
-		}, audit.Hold},
+		}, audit.Balance},
 		{"a debit without a hold", func(id string) credit.Event {
 			return credit.Settled{AccountID: id, HoldID: "hold_x", TransactionID: "txn_x_" + id, Kind: credit.AnalysisDebit, SourceType: credit.SourceAnalysis, SourceID: "anl_x", Seconds: 1, HeldSeconds: 1, BalanceAfter: 939, At: at}
-		}, audit.Hold},
+		}, audit.Balance},
 		{"a debit of more than held and available", func(id string) credit.Event {
 			return credit.Settled{AccountID: id, HoldID: "hold_2_" + id, TransactionID: "txn_x_" + id, Kind: credit.AnalysisDebit, SourceType: credit.SourceAnalysis, SourceID: "anl_2", Seconds: 941, HeldSeconds: 50, BalanceAfter: -1, At: at}
-		}, audit.Hold},
+		}, audit.Balance},
 		{"a debit of another hold", func(id string) credit.Event {
 			return credit.Settled{AccountID: id, HoldID: "hold_x", TransactionID: "txn_x_" + id, Kind: credit.AnalysisDebit, SourceType: credit.SourceAnalysis, SourceID: "anl_2", Seconds: 5, HeldSeconds: 50, BalanceAfter: 935, At: at}
-		}, audit.Hold},
+		}, audit.Balance},
 		{"a hold that ends with other seconds", func(id string) credit.Event {
 			return credit.Released{AccountID: id, HoldID: "hold_2_" + id, SourceType: credit.SourceAnalysis, SourceID: "anl_2", Seconds: 40, Reason: credit.ByCommand, At: at}
-		}, audit.Hold},
+		}, audit.Balance},
 		{"a second hold of a source", func(id string) credit.Event {
 			return credit.Held{AccountID: id, HoldID: "hold_x", Seconds: 5, SourceType: credit.SourceAnalysis, SourceID: "anl_2", ExpiresAt: at, At: at}
-		}, audit.Hold},
+		}, audit.Balance},
 		{"a hold above the available balance", func(id string) credit.Event {
 			return credit.Held{AccountID: id, HoldID: "hold_x", Seconds: 891, SourceType: credit.SourceAnalysis, SourceID: "anl_x", ExpiresAt: at, At: at}
 		}, audit.Balance},
@@ -60,13 +60,13 @@ func TestBrokenLaws(t *testing.T) {
 		}, audit.Altered},
 		{"an extension of a hold that is not open", func(id string) credit.Event {
 			return credit.Extended{AccountID: id, HoldID: "hold_1_" + id, SourceType: credit.SourceAnalysis, SourceID: "anl_1", Seconds: 10, HeldSeconds: 110, ExpiresAt: at, At: at}
-		}, audit.Hold},
+		}, audit.Balance},
 		{"an extension of another hold", func(id string) credit.Event {
 			return credit.Extended{AccountID: id, HoldID: "hold_1_" + id, SourceType: credit.SourceAnalysis, SourceID: "anl_2", Seconds: 10, HeldSeconds: 60, ExpiresAt: at, At: at}
-		}, audit.Hold},
+		}, audit.Balance},
 		{"an extension to a wrong sum", func(id string) credit.Event {
 			return credit.Extended{AccountID: id, HoldID: "hold_2_" + id, SourceType: credit.SourceAnalysis, SourceID: "anl_2", Seconds: 10, HeldSeconds: 61, ExpiresAt: at, At: at}
-		}, audit.Hold},
+		}, audit.Balance},
 		{"an extension by nothing", func(id string) credit.Event {
 			return credit.Extended{AccountID: id, HoldID: "hold_2_" + id, SourceType: credit.SourceAnalysis, SourceID: "anl_2", HeldSeconds: 50, ExpiresAt: at, At: at}
 		}, audit.Altered},
