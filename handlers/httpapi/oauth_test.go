@@ -256,3 +256,30 @@ func TestFixtureOfALivePermission(t *testing.T) {
 	require.NotContains(t, live.json, "video_id")
 	require.Equal(t, "Call create_analysis with this video_id and prompt. It is free.", next("test").at("next"))
 }
+
+// TestAPermissionForTheSampleShowsNoMoney: it gives no balance, no transactions and no import.
+func TestAPermissionForTheSampleShowsNoMoney(t *testing.T) {
+	t.Parallel()
+	w := openAuthorizing(t)
+	access, _ := w.register().tokens(w.signedIn(w.issuer, "ada"), "mode", "test")
+	_, err := w.service.GrantCredits(t.Context(), command.GrantCredits{
+		CreditChange: command.CreditChange{AccountID: account.OwnedID(w.issuer.name, "ada"), Operator: "test"}, Kind: credit.Purchase, Seconds: 987654,
+	})
+	require.NoError(t, err)
+	agent := (&client{w.world, command.IssuedKey{Secret: access}}).agent()
+	agent.fails(fault.InsufficientScope, "get_credits", nil)
+	agent.fails(fault.InsufficientScope, "get_usage", nil)
+	agent.fails(fault.InsufficientScope, "create_video_from_url", map[string]any{"url": "https://example.com/a.mp4"})
+	fixture := agent.done("get_test_fixture", nil)
+	question := map[string]any{"video_id": fixture.at("video_id"), "prompt": fixture.at("prompt")}
+	created := agent.done("create_analysis", question)
+	id := map[string]any{"analysis_id": created.at("analysis.id")}
+	question["prompts"] = []any{"Is there a ball?", "Is there a dog?"}
+	delete(question, "prompt")
+	for _, got := range []result{
+		created, agent.done("get_analysis", id), agent.done("wait_for_analysis", id), agent.done("create_analysis_batch", question),
+		agent.done("list_video_analyses", map[string]any{"video_id": fixture.at("video_id")}), agent.done("list_videos", nil),
+	} {
+		require.NotContains(t, string(got.raw)+string(got.full.raw), "987654")
+	}
+}

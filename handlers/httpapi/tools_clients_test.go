@@ -93,12 +93,30 @@ func requireConversation(t *testing.T, name string, lines []string) {
 		steps = slices.Delete(steps, 5, 6)
 	}
 	require.Len(t, steps, 6, lines)
-	require.Len(t, steps[0].at("tools"), 13)
+	require.Len(t, steps[0].at("tools"), 14)
 	require.Equal(t, true, steps[2].at("result.assessable"))
 	require.Equal(t, "completed", steps[4].at("result.analysis.status"))
 	require.Equal(t, steps[1].at("result.expected_answer"), steps[4].at("result.analysis.answer"))
 	require.Equal(t, true, steps[5].at("isError"))
 	require.Equal(t, "resource_not_found", steps[5].at("result.error.code"))
+}
+
+// TestTheShownInspectorHasItsNode: the command of the document fetches a Node that is new enough for the inspector.
+func TestTheShownInspectorHasItsNode(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/agents.md")
+	require.NoError(t, err)
+	shown := regexp.MustCompile("`npx -y -p node@(\\d+) -p @modelcontextprotocol/inspector@(\\S+) mcp-inspector --cli ").FindSubmatch(text)
+	require.NotNil(t, shown)
+	raw, err := os.ReadFile(installed(t, agentKit+"/node_modules/@modelcontextprotocol/inspector/package.json"))
+	require.NoError(t, err)
+	var inspector struct {
+		Version string
+		Engines struct{ Node string }
+	}
+	require.NoError(t, json.Unmarshal(raw, &inspector))
+	require.Equal(t, inspector.Version, string(shown[2]))
+	require.Contains(t, inspector.Engines.Node, ">="+string(shown[1])+".")
 }
 
 // TestToolsWorkWithOtherSDKs runs the same conversation with the clients of other languages and the inspector.

@@ -44,5 +44,5 @@ func TestToolsRefuseHostileMessages(t *testing.T) {
 	}
 	status, _, messages := c.post(c.message(t.Context(), "", "", rpc("", "tools/list", "")))
 	require.Equal(t, http.StatusOK, status)
-	require.Len(t, in(messages[0], "result.tools"), 13)
+	require.Len(t, in(messages[0], "result.tools"), 14)
 }

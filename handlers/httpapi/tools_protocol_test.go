@@ -104,7 +104,7 @@ func TestToolsSpeakEveryRevision(t *testing.T) {
 	for _, version := range versions {
 		status, _, messages := c.post(c.message(t.Context(), version, "", rpc(version, "tools/list", "")))
 		require.Equal(t, http.StatusOK, status, version)
-		require.Len(t, in(messages[0], "result.tools"), 13, version)
+		require.Len(t, in(messages[0], "result.tools"), 14, version)
 		status, _, messages = c.post(c.message(t.Context(), version, "list_models", call(version, "list_models", "{}")))
 		require.Equal(t, http.StatusOK, status, version)
 		require.NotEmpty(t, in(messages[0], "result.structuredContent.models"), version)

@@ -69,14 +69,25 @@ func (s *endpoint) handler(t *tool) sdk.ToolHandler {
 		if err != nil {
 			return c.failed(err), nil
 		}
-		raw, err := json.Marshal(result)
+		out, two := result.(forms)
+		if !two {
+			out = forms{result, result}
+		}
+		text, err := json.Marshal(out.short)
 		if err != nil {
 			return nil, fmt.Errorf("encoding the result of %s: %w", t.name, err)
 		}
-		content := append([]sdk.Content{&sdk.TextContent{Text: string(raw)}}, c.pictures...)
-		return &sdk.CallToolResult{Content: content, StructuredContent: json.RawMessage(raw)}, nil
+		structured, err := json.Marshal(out.full)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the result of %s: %w", t.name, err)
+		}
+		content := append([]sdk.Content{&sdk.TextContent{Text: string(text)}}, c.pictures...)
+		return &sdk.CallToolResult{Content: content, StructuredContent: json.RawMessage(structured)}, nil
 	}
 }
+
+// forms are a result with resources of the contract, for programs, and with the short form that a model reads.
+type forms struct{ full, short any }
 
 // failed returns the result of a failed call. An error without a response of an operation has the request id of
 // the message.

@@ -28,8 +28,9 @@
 //   - A request is authenticated once, before its body is read. Each call of a tool in the body counts
 //     against the limit of its operation, and each other request of the protocol as a read. A body
 //     without any counts as one read. One body has at most 20 messages.
-//   - The text and the structured content of a result are the same JSON. Lists are never null. A
-//     result lists at most 10 clips and says how many there are.
+//   - The structured content of a result has the resources of the contract, such as an Analysis. The text
+//     is JSON, too: the short form of an analysis or a video, or the same. Lists are never null. The short
+//     form lists at most 10 clips and says how many there are.
 //   - A failed call has the code of the registry and a request id, and says what to do next.
 //   - A panic in a tool ends that call and nothing else.
 //   - A call ends when its client disconnects, with every revision of the protocol.

@@ -87,7 +87,7 @@ var steps = map[fault.Code]string{
 	fault.InvalidAPIKey:            "Ask the person to configure a valid API key for this server.",
 	fault.KeyRevoked:               "Ask the person to configure another API key for this server.",
 	fault.KeyExpired:               "Ask the person to configure a new API key for this server.",
-	fault.InsufficientScope:        "Ask the person for an API key with this scope. Do not repeat the call.",
+	fault.InsufficientScope:        "Ask the person for an API key with this scope, or to connect this program again with their own videos. Do not repeat the call.",
 	fault.AccountRestricted:        "Tell the person that the account is restricted. Do not repeat the call.",
 	fault.TestKeyFixtureOnly:       "Call get_test_fixture and use its video_id. For other videos, ask the person for a live API key, or to connect this program again with their own videos.",
 	fault.ValidationFailed:         "Correct the arguments that errors lists and call again.",

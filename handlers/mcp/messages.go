@@ -179,7 +179,7 @@ func addUnknown(server *sdk.Server) error {
 type unknownMethod struct{ name string }
 
 // Error implements error.
-func (e unknownMethod) Error() string { return fmt.Sprintf("There is no method %q.", e.name) }
+func (e unknownMethod) Error() string { return fmt.Sprintf("There is no method %.100q.", e.name) }
 
 // As gives the SDK the code.
 func (e unknownMethod) As(target any) bool {

@@ -15,14 +15,41 @@ func getVideo(ctx context.Context, c *call) (any, error) {
 	if err := c.operate(ctx, &v, nil); err != nil {
 		return nil, err
 	}
-	return videoOf(v), nil
+	return forms{v, videoOf(v)}, nil
+}
+
+// page is the result of a tool that lists resources.
+type page struct {
+	HasMore           bool   `json:"has_more"`
+	NextStartingAfter string `json:"next_starting_after,omitempty"`
+}
+
+// videos is the result of list_videos.
+type videos[V any] struct {
+	Videos []V `json:"videos"`
+	page
+}
+
+func listVideos(ctx context.Context, c *call) (any, error) {
+	var list api.VideoList
+	if err := c.operate(ctx, &list, nil); err != nil {
+		return nil, err
+	}
+	p, short := page{HasMore: list.HasMore}, make([]video, len(list.Data))
+	for i, v := range list.Data {
+		short[i] = videoOf(v)
+	}
+	if list.HasMore {
+		p.NextStartingAfter = list.Data[len(list.Data)-1].Id
+	}
+	return forms{videos[api.Video]{list.Data, p}, videos[video]{short, p}}, nil
 }
 
 // created is the result of create_analysis.
-type created struct {
-	Analysis analysis `json:"analysis"`
-	Cost     cost     `json:"cost"`
-	Next     string   `json:"next"`
+type created[A any] struct {
+	Analysis A      `json:"analysis"`
+	Cost     cost   `json:"cost"`
+	Next     string `json:"next"`
 }
 
 // cost is the price of an analysis.
@@ -37,7 +64,9 @@ func createAnalysis(ctx context.Context, c *call) (any, error) {
 	if err := c.operate(ctx, &a, nil); err != nil {
 		return nil, err
 	}
-	return created{Analysis: c.withLinks(a), Cost: c.cost(ctx, a), Next: followUp(a)}, nil
+	c.hideBalance(&a)
+	price, next := c.cost(ctx, a), followUp(a)
+	return forms{created[api.Analysis]{a, price, next}, created[analysis]{c.withLinks(a), price, next}}, nil
 }
 
 // followUp returns what to do after the creation of an analysis.
@@ -104,11 +133,11 @@ func validateAnalysis(ctx context.Context, c *call) (any, error) {
 }
 
 // batch is the result of create_analysis_batch.
-type batch struct {
-	BatchID  string     `json:"batch_id"`
-	Analyses []analysis `json:"analyses"`
-	Pricing  pricing    `json:"pricing"`
-	Next     string     `json:"next"`
+type batch[A any] struct {
+	BatchID  string  `json:"batch_id"`
+	Analyses []A     `json:"analyses"`
+	Pricing  pricing `json:"pricing"`
+	Next     string  `json:"next"`
 }
 
 func createBatch(ctx context.Context, c *call) (any, error) {
@@ -116,15 +145,25 @@ func createBatch(ctx context.Context, c *call) (any, error) {
 	if err := c.operate(ctx, &b, nil); err != nil {
 		return nil, err
 	}
-	return batch{BatchID: b.Id, Analyses: c.analysesOf(b.Analyses), Pricing: pricingOf(b.Pricing), Next: "Call wait_for_analysis for each analysis."}, nil
+	short, price, next := c.analysesOf(b.Analyses), pricingOf(b.Pricing), "Call wait_for_analysis for each analysis."
+	return forms{batch[api.Analysis]{b.Id, b.Analyses, price, next}, batch[analysis]{b.Id, short, price, next}}, nil
 }
 
-func (s *endpoint) analysesOf(all []api.Analysis) []analysis {
+// analysesOf returns the short forms of analyses, and hides the balance in all.
+func (c *call) analysesOf(all []api.Analysis) []analysis {
 	out := make([]analysis, len(all))
-	for i, a := range all {
-		out[i] = s.analysisOf(a)
+	for i := range all {
+		c.hideBalance(&all[i])
+		out[i] = c.analysisOf(all[i])
 	}
 	return out
+}
+
+// hideBalance removes the balance of the account from an analysis for an agent that may use the free sample video only.
+func (c *call) hideBalance(a *api.Analysis) {
+	if c.in.ofAgent && !c.in.livemode && a.Usage != nil {
+		a.Usage.CreditBalanceAfter = nil
+	}
 }
 
 func getAnalysis(ctx context.Context, c *call) (any, error) {
@@ -132,18 +171,18 @@ func getAnalysis(ctx context.Context, c *call) (any, error) {
 	if err := c.operate(ctx, &a, nil); err != nil {
 		return nil, err
 	}
-	out := c.withLinks(a)
+	c.hideBalance(&a)
+	short := c.withLinks(a)
 	if c.yes("include_image") {
-		c.addPicture(ctx, out.ContactSheetURL)
+		c.addPicture(ctx, short.ContactSheetURL)
 	}
-	return out, nil
+	return forms{a, short}, nil
 }
 
 // analyses is the result of list_video_analyses.
-type analyses struct {
-	Analyses          []analysis `json:"analyses"`
-	HasMore           bool       `json:"has_more"`
-	NextStartingAfter string     `json:"next_starting_after,omitempty"`
+type analyses[A any] struct {
+	Analyses []A `json:"analyses"`
+	page
 }
 
 func listAnalyses(ctx context.Context, c *call) (any, error) {
@@ -151,17 +190,18 @@ func listAnalyses(ctx context.Context, c *call) (any, error) {
 	if err := c.operate(ctx, &list, nil); err != nil {
 		return nil, err
 	}
-	out := analyses{Analyses: c.analysesOf(list.Data), HasMore: list.HasMore}
+	p := page{HasMore: list.HasMore}
 	if list.HasMore {
-		out.NextStartingAfter = list.Data[len(list.Data)-1].Id
+		p.NextStartingAfter = list.Data[len(list.Data)-1].Id
 	}
-	return out, nil
+	short := c.analysesOf(list.Data)
+	return forms{analyses[api.Analysis]{list.Data, p}, analyses[analysis]{short, p}}, nil
 }
 
 // rerun is the result of rerun_analysis.
-type rerunResult struct {
-	Analysis analysis `json:"analysis"`
-	Next     string   `json:"next"`
+type rerunResult[A any] struct {
+	Analysis A      `json:"analysis"`
+	Next     string `json:"next"`
 }
 
 func rerun(ctx context.Context, c *call) (any, error) {
@@ -169,7 +209,8 @@ func rerun(ctx context.Context, c *call) (any, error) {
 	if err := c.operate(ctx, &a, nil); err != nil {
 		return nil, err
 	}
-	return rerunResult{c.withLinks(a), followUp(a)}, nil
+	c.hideBalance(&a)
+	return forms{rerunResult[api.Analysis]{a, followUp(a)}, rerunResult[analysis]{c.withLinks(a), followUp(a)}}, nil
 }
 
 // model is a model of list_models.

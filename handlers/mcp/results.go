@@ -15,7 +15,7 @@ const (
 	maxSentences = 20
 )
 
-// video is a video as a model reads it.
+// video is the short form of a video.
 type video struct {
 	ID             string     `json:"id"`
 	Livemode       bool       `json:"livemode"`
@@ -92,7 +92,7 @@ func clipsOf(all []api.Clip) []clip {
 	return out
 }
 
-// analysis is an analysis as a model reads it.
+// analysis is the short form of an analysis.
 type analysis struct {
 	ID                  string       `json:"id"`
 	Livemode            bool         `json:"livemode"`

@@ -48,45 +48,58 @@ var (
 	}, "start_s", "end_s", "confidence")
 
 	failureSchema = object(map[string]schema{
-		"code": text("A code of the error registry."), "message": text("The reason."), "next": text("What to do."),
-	}, "code", "message", "next")
+		"code": text("A code of the error registry."), "message": text("The reason."),
+	}, "code", "message")
 
+	// videoSchema and analysisSchema describe the resources of the contract. TestSchemasAreThoseOfTheContract holds them
+	// together.
 	videoSchema = object(map[string]schema{
-		"id": text("The id, for video_id of other tools."), "livemode": boolean("False for a fixture of a test key."),
-		"status":     text("awaiting_upload, processing, ready or failed.").examples("ready"),
-		"duration_s": number("Duration in seconds."), "width": integer("Pixels."), "height": integer("Pixels."), "fps": number("Frames per second."),
-		"size_bytes": integer("Bytes."), "filename": text("The name of the file."), "error": failureSchema,
-		"media_url": text("A signed URL of the file, valid until media_expires_at."), "media_expires_at": text("RFC 3339."),
-		"created_at": text("RFC 3339."), "next": text("What to do next."),
-	}, "id", "livemode", "status", "created_at", "next")
+		"id": text("The id, for video_id of other tools."), "livemode": boolean("False for a video of test mode."),
+		"status":   text("awaiting_upload, processing, ready or failed.").examples("ready"),
+		"filename": orNull(text("The name of the file.")), "duration_s": orNull(number("Seconds.")), "width": orNull(integer("Pixels.")),
+		"height": orNull(integer("Pixels.")), "fps": orNull(number("Frames per second.")), "size_bytes": orNull(integer("Bytes.")),
+		"media": orNull(object(map[string]schema{"url": text("A signed URL of the file."), "expires_at": text("RFC 3339.")}, "url", "expires_at")),
+		"error": orNull(failureSchema), "created_at": text("RFC 3339."),
+	}, "id", "livemode", "status", "created_at")
+
+	answerSchema = object(map[string]schema{
+		"answer":               text("yes, no or indeterminate.").examples("yes"),
+		"confidence":           number("0 to 1. From 0.7 reliable, below 0.4 unreliable."),
+		"clips":                list(clipSchema, "The intervals in which the answer applies."),
+		"detected_count":       orNull(integer("The largest number that is visible at the same time. Only for count questions.")),
+		"count_evidence":       list(clipSchema, "The intervals in which the count is visible."),
+		"indeterminate_reason": orNull(text("Why there is no answer.")),
+		"unsupported_action":   object(map[string]schema{"reason": text("Why the question is not supported.")}, "reason"),
+	}, "answer", "confidence", "clips")
 
 	analysisSchema = object(map[string]schema{
 		"id": text("The id of the analysis."), "livemode": boolean("False for a canned result of a test key, which says nothing about a real video."),
 		"status":   text("queued, preparing, analyzing, rendering, completed, failed or canceled.").examples("completed"),
-		"video_id": text("The video."), "prompt": text("The question."), "model": text("The model."),
-		"answer":               text("yes, no or indeterminate. Only if completed.").examples("yes"),
-		"confidence":           number("0 to 1. From 0.7 reliable, below 0.4 unreliable."),
-		"detected_count":       integer("The largest number that is visible at the same time. Only for count questions."),
-		"indeterminate_reason": text("Why there is no answer."), "note": text("Why the question is not supported."),
-		"not_assessed":    list(text("A part of the question."), "Parts of the question that no model assesses."),
-		"clips":           list(clipSchema, "The first 10 intervals in which the answer applies."),
-		"clips_total":     integer("The number of intervals."),
-		"count_evidence":  list(clipSchema, "The first 10 intervals in which the count is visible."),
-		"narrative":       list(object(map[string]schema{"t_s": number("Seconds."), "text": text("What happens.")}), "The first 20 sentences."),
-		"narrative_total": integer("The number of sentences."), "narrative_status": text("generating, ready or failed."),
-		"percent": number("Progress, 0 to 100."), "queue_position": integer("1 is next."), "estimated_start_s": integer("Seconds until the start."),
-		"billed_seconds": integer("Credits that were billed: seconds of video."), "billed_usd": number("The price of billed_seconds in US dollars."),
-		"balance_after_seconds": integer("The balance in credits right after."),
-		"error":                 failureSchema, "rerun_eligible": boolean("True if rerun_analysis is free."),
-		"annotated_video_url": text("A signed URL of the annotated video."), "contact_sheet_url": text("A signed URL of a PNG with the best frame of each interval."),
-		"links_expire_at": text("RFC 3339."), "created_at": text("RFC 3339."), "completed_at": text("RFC 3339."),
+		"video_id": text("The video."), "prompt": orNull(text("The question.")), "model": text("The model."),
+		"query":          {"type": "object", "description": "The compiled query. unassessable_components are parts of the question that no model assesses."},
+		"progress":       orNull(object(map[string]schema{"stage": text("The current step."), "percent": number("0 to 100.")}, "percent")),
+		"queue_position": orNull(integer("1 is next.")), "estimated_start_s": orNull(integer("Seconds until the start.")),
+		"result": orNull(answerSchema),
+		"narrative": orNull(object(map[string]schema{
+			"status": text("generating, ready or failed."), "entries": list(object(map[string]schema{"t_s": number("Seconds."), "text": text("What happens.")}), "In order."),
+		}, "status", "entries")),
+		"artifacts": orNull(object(map[string]schema{
+			"annotated_video_url": text("A signed URL of the annotated video."), "expires_at": text("RFC 3339."),
+			"contact_sheet_url": orNull(text("A signed URL of a PNG with the best frame of each interval.")),
+		}, "annotated_video_url", "expires_at")),
+		"error": orNull(failureSchema), "rerun_eligible": boolean("True if rerun_analysis is free."),
+		"usage": orNull(object(map[string]schema{
+			"billed_seconds": integer("Credits that were billed: seconds of video."), "credit_balance_after": orNull(integer("The balance right after.")),
+		}, "billed_seconds")),
+		"created_at": text("RFC 3339."), "completed_at": orNull(text("RFC 3339.")),
 	}, "id", "livemode", "status", "video_id", "created_at")
 
-	// briefSchema describes the members of an analysis that matter outside get_analysis and
-	// wait_for_analysis. The full schema in each tool would double the list of tools.
+	// briefSchema describes the members of an analysis that matter outside get_analysis. The full schema in each tool would
+	// double the list of tools.
 	briefSchema = object(map[string]schema{
-		"id": text("The id of the analysis."), "status": text("As in get_analysis."), "prompt": text("The question."), "answer": text("yes, no or indeterminate. Only if completed."),
-		"confidence": number("0 to 1."), "detected_count": integer("Only for count questions."), "error": failureSchema, "rerun_eligible": boolean("True if rerun_analysis is free."),
+		"id": text("The id of the analysis."), "status": text("As in get_analysis."), "prompt": orNull(text("The question.")),
+		"result": orNull(object(map[string]schema{"answer": text("yes, no or indeterminate."), "confidence": number("0 to 1.")}, "answer", "confidence")),
+		"error":  orNull(failureSchema), "rerun_eligible": boolean("True if rerun_analysis is free."),
 	}, "id", "status")
 
 	costSchema = object(map[string]schema{

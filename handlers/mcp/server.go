@@ -203,7 +203,7 @@ func (s *endpoint) price(seconds int64) string {
 func (s *endpoint) instructions() string {
 	return fmt.Sprintf("This service answers questions about video in plain English: whether something is visible, how many, when and where. "+
 		"It does not answer questions about sound, the identity of people or text in the picture.\n"+
-		"1. create_video_from_url registers a public https URL of an MP4 or QuickTime file. Call get_video until its status is ready.\n"+
+		"1. list_videos finds a video. create_video_from_url registers a public https URL of an MP4 or QuickTime file; call get_video until its status is ready.\n"+
 		"2. validate_analysis checks a question and estimates its cost, free of charge.\n"+
 		"3. create_analysis asks one question, create_analysis_batch 2 to 10 at a discount. Send an idempotency_key, so that a repeated call costs nothing.\n"+
 		"4. wait_for_analysis waits up to 45 seconds. While retry is not null, call it again.\n"+

@@ -109,7 +109,7 @@ func (s *endpoint) table() []*tool {
 		{
 			name: "create_video_from_url", title: "Register a video", operation: "createVideo", method: "POST", path: "/v1/videos", effect: fetches, run: createVideo,
 			description: "Registers a public https URL of an MP4 or QuickTime file, at most 2 GiB. The service fetches the file. Registering is free. " +
-				"Returns the video with status processing; call get_video until it is ready.",
+				"Returns the video with status processing; call get_video until it is ready. A file without a public URL is uploaded with an API key (POST /v1/videos); list_videos finds it.",
 			arguments: []argument{
 				{name: "url", place: inBody, field: "url", required: true, schema: text("A public https URL on port 443, at most 2048 characters.")}, labels, idempotencyKey,
 			},
@@ -163,6 +163,21 @@ func (s *endpoint) table() []*tool {
 func (s *endpoint) readers() []*tool {
 	return []*tool{
 		{
+			name: "list_videos", title: "Find videos", operation: "listVideos", method: "GET", path: "/v1/videos", run: listVideos,
+			description: "Lists the videos of the account, newest first, also those that a person uploaded. Free. Use it to find the video_id by filename or time.",
+			arguments: []argument{
+				limit("videos"), after,
+				{name: "status", place: inQuery, field: "status", schema: text("Only videos with this status: awaiting_upload, processing, ready or failed.")},
+			},
+			result: object(map[string]schema{
+				"videos": list(object(map[string]schema{
+					"id": text("For video_id of other tools."), "status": text("As in get_video."), "filename": orNull(text("The name of the file.")),
+					"duration_s": orNull(number("Seconds.")), "created_at": text("RFC 3339."),
+				}, "id", "status"), "Newest first."),
+				"has_more": boolean("True if there are more."), "next_starting_after": text("For starting_after of the next page."),
+			}, "videos", "has_more"),
+		},
+		{
 			name: "get_analysis", title: "Read an analysis", operation: "getAnalysis", method: "GET", path: "/v1/analyses/{id}", run: getAnalysis,
 			description: "Returns the status of an analysis, and its answer with confidence (0 to 1) and intervals (seconds) if it is completed. Free. Use wait_for_analysis to wait.",
 			arguments:   []argument{analysisID, image}, result: analysisSchema,
@@ -176,7 +191,7 @@ func (s *endpoint) readers() []*tool {
 				{name: "timeout_s", place: own, value: "45", schema: integer("Seconds to wait, 1 to 45. The default is 45.").within(1, maxWait).with("default", maxWait)},
 			},
 			result: object(map[string]schema{
-				"analysis": analysisSchema,
+				"analysis": briefSchema,
 				"retry": orNull(object(map[string]schema{
 					"reason": text("timeout.").examples("timeout"), "note": text("What to do."),
 				}, "reason", "note")),

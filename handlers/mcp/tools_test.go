@@ -26,7 +26,7 @@ func subject() *endpoint {
 
 // names are the tools of the contract (docs/contract.md#agent-tools).
 var names = []string{
-	"create_video_from_url", "get_video", "create_analysis", "validate_analysis", "create_analysis_batch", "get_analysis", "wait_for_analysis",
+	"create_video_from_url", "get_video", "list_videos", "create_analysis", "validate_analysis", "create_analysis_batch", "get_analysis", "wait_for_analysis",
 	"list_video_analyses", "rerun_analysis", "list_models", "get_usage", "get_credits", "get_test_fixture",
 }
 
@@ -173,6 +173,35 @@ func TestToolsAreDescribedForModels(t *testing.T) {
 		}
 		require.Contains(t, names, name, "a text names an unknown tool")
 	}
+}
+
+// TestSchemasAreThoseOfTheContract: each member that a schema describes is one of the resource.
+func TestSchemasAreThoseOfTheContract(t *testing.T) {
+	t.Parallel()
+	root := document(t)
+	var within func(path string, s schema, resource any)
+	within = func(path string, s schema, resource any) {
+		if choices, ok := s["anyOf"].([]any); ok {
+			s = choices[0].(schema)
+		}
+		if items, ok := s["items"].(schema); ok {
+			within(path+"[]", items, at(t, root, resource, "items"))
+		}
+		properties, _ := s["properties"].(map[string]schema)
+		for name, inner := range properties {
+			member := at(t, root, resource, "properties", name)
+			require.NotNil(t, member, "%s.%s", path, name)
+			if choices, ok := member.(map[string]any)["anyOf"].([]any); ok {
+				member = resolve(t, root, choices[0])
+			}
+			within(path+"."+name, inner, member)
+		}
+	}
+	schemas := at(t, root, root, "components", "schemas")
+	for name, s := range map[string]schema{"Video": videoSchema, "Analysis": analysisSchema} {
+		within(name, s, at(t, root, schemas, name))
+	}
+	within("Analysis", briefSchema, at(t, root, schemas, "Analysis"))
 }
 
 func compiled(t *testing.T, described any) *jsonschema.Schema {

@@ -21,9 +21,9 @@ import (
 const maxWait = 45
 
 // waited is the result of wait_for_analysis.
-type waited struct {
-	Analysis analysis `json:"analysis"`
-	Retry    *retry   `json:"retry"`
+type waited[A any] struct {
+	Analysis A      `json:"analysis"`
+	Retry    *retry `json:"retry"`
 }
 
 // retry says why the analysis is not terminal.
@@ -58,15 +58,15 @@ func wait(ctx context.Context, c *call) (any, error) {
 	case last == nil:
 		return nil, errors.New("the event stream of the analysis ended without an event")
 	}
-	out := waited{Analysis: c.withLinks(*last)}
+	c.hideBalance(last)
+	short := c.withLinks(*last)
+	var again *retry
 	if !terminal(last.Status) {
-		out.Retry = &retry{Reason: "timeout", Note: fmt.Sprintf("The analysis is %s. Call wait_for_analysis again with the same analysis_id.", last.Status)}
-		return out, nil
+		again = &retry{Reason: "timeout", Note: fmt.Sprintf("The analysis is %s. Call wait_for_analysis again with the same analysis_id.", last.Status)}
+	} else if c.yes("include_image") {
+		c.addPicture(ctx, short.ContactSheetURL)
 	}
-	if c.yes("include_image") {
-		c.addPicture(ctx, out.Analysis.ContactSheetURL)
-	}
-	return out, nil
+	return forms{waited[api.Analysis]{*last, again}, waited[analysis]{short, again}}, nil
 }
 
 // progress reports the progress of an analysis to a client that asked for it.

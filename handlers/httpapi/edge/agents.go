@@ -56,6 +56,10 @@ func (x *Exchange) Session() string { return x.session }
 // agentScopes are the rights of an access token: those that the agent tools need.
 var agentScopes = []string{"videos:read", "videos:write", "analyses:read", "analyses:write", "usage:read"}
 
+// sampleScopes are those of a permission for the free sample video only. It shows no balance and no transactions of the
+// account, and adds no video.
+var sampleScopes = []string{"videos:read", "analyses:read", "analyses:write"}
+
 // callerOfAgent returns the caller of an access token. The token works at the agent tool endpoint, and in the
 // requests of its tools. Errors: invalid_api_key, key_revoked, token_expired, account_restricted.
 func (e *Edge) callerOfAgent(ctx context.Context, x *Exchange, token string) (command.Caller, error) {
@@ -92,8 +96,12 @@ func (e *Edge) callerOfAgent(ctx context.Context, x *Exchange, token string) (co
 
 // agentCaller returns an agent as a caller, with the rights that its person gave it.
 func agentCaller(g grant.State, owner account.State, requestID string) command.Caller {
+	scopes := agentScopes
+	if !g.Livemode {
+		scopes = sampleScopes
+	}
 	return command.Caller{
-		AccountID: g.AccountID, Livemode: g.Livemode, Tier: owner.Tier, Scopes: agentScopes, GrantID: g.ID,
+		AccountID: g.AccountID, Livemode: g.Livemode, Tier: owner.Tier, Scopes: scopes, GrantID: g.ID,
 		GrantLimitSeconds: g.LimitSeconds, RequestID: requestID,
 	}
 }
