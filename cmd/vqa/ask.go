@@ -84,6 +84,11 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 		return err
 	}
 	defer src.Close()
+	if src.File != nil {
+		if err := checkFile(src.File); err != nil {
+			return fmt.Errorf("%s: %w", terminal.Printable(source), err)
+		}
+	}
 	s, err := connect(ctx, c, o.server, o.key, stderr)
 	if err != nil {
 		return err

@@ -3,11 +3,22 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 
 	"vqa/cmd/vqa/internal/client"
 	"vqa/domain/answer"
 	"vqa/domain/query"
+	"vqa/handlers/intake/probe"
 )
+
+// checkFile refuses a file that the server would refuse after the upload, as far as its boxes show.
+// It leaves the file at its start.
+func checkFile(file io.ReadSeeker) error {
+	_, err := probe.Inspect(file)
+	_, back := file.Seek(0, io.SeekStart)
+	return errors.Join(err, back)
+}
 
 // refusal checks a question before the upload. It returns the refusal that the question would get
 // about any video, or nil when the server has to analyze the video. With --json or --narrative it

@@ -363,3 +363,13 @@ func TestWrapped(t *testing.T) {
 	require.Equal(t, []string{"more", "http://127.0.0.1/a/b", "é é"}, wrapped("more http://127.0.0.1/a/b é é", 6))
 	require.Equal(t, []string{"confidence  reliable (0.90)"}, wrapped("confidence  reliable (0.90)", 40))
 }
+
+// TestAskRefusesAFileBeforeTheUpload: no server answers, and none is needed to see what the file is.
+func TestAskRefusesAFileBeforeTheUpload(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "clip.mp4")
+	require.NoError(t, os.WriteFile(file, []byte("\x1a\x45\xdf\xa3webm"), 0o600))
+	var out, notices buffer
+	err := runAsk(t.Context(), config{DataDir: t.TempDir()}, askOptions{server: "http://127.0.0.1:9", key: "svc_live_x"}, file, "Is there a dog?", &out, &notices)
+	require.ErrorContains(t, err, "clip.mp4: video_unreadable: The file is WebM or Matroska, not MP4 or QuickTime. Convert it: ffmpeg -i INPUT")
+}

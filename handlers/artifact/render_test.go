@@ -156,6 +156,43 @@ func TestVideoShowsTheBox(t *testing.T) {
 	requireColor(t, background.rgb(), before, p.x(1.5), 360+p.bar.Min.Y-2)
 }
 
+// TestEachPartKeepsItsShape: the second part of a video is tall. It stands in the middle of the wide
+// canvas, with its marks.
+func TestEachPartKeepsItsShape(t *testing.T) {
+	t.Parallel()
+	in := aDog(t)
+	folder := t.TempDir()
+	in.Source.Name = filepath.Join(folder, "joined.mp4")
+	run := func(args ...string) {
+		out, err := exec.CommandContext(t.Context(), "ffmpeg", append([]string{"-nostdin", "-v", "error"}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	var stream []byte
+	for second, size := range []string{"320x180", "180x320", "180x320", "180x320"} {
+		part := filepath.Join(folder, strconv.Itoa(second)+".ts")
+		run("-f", "lavfi", "-i", "color=c=0x4646a0:r=10:d=1:s="+size, "-vf", "scale=out_color_matrix=bt709:out_range=tv,format=yuv420p",
+			"-colorspace", "bt709", "-c:v", "libx264", "-bf", "0", "-output_ts_offset", strconv.Itoa(second), part)
+		content, err := os.ReadFile(part)
+		require.NoError(t, err)
+		stream = append(stream, content...)
+	}
+	whole := filepath.Join(folder, "whole.ts")
+	require.NoError(t, os.WriteFile(whole, stream, 0o600))
+	run("-i", whole, "-c", "copy", in.Source.Name)
+
+	files, err := Render(t.Context(), ffmpegtest.Runner(t), in, folder)
+	require.NoError(t, err)
+	require.Equal(t, clipS*clipFPS, probe(t, files.Video).packets)
+	before, during := frameAt(t, files.Video, .5), frameAt(t, files.Video, 1.5)
+	requireColor(t, flat, before, 100, 180)
+	// The tall part has 202x360 pixels from 218 on, and the box a quarter of that from 268 on.
+	requireColor(t, color.RGBA{0, 0, 0, 255}, during, 100, 180)
+	requireColor(t, color.RGBA{0, 0, 0, 255}, during, 540, 180)
+	requireColor(t, palette[0].rgb(), during, 269, 180)
+	requireColor(t, flat, during, 295, 180)
+	requireColor(t, flat, during, 400, 180)
+}
+
 func TestSheetShowsTheClip(t *testing.T) {
 	t.Parallel()
 	files, err := Render(t.Context(), ffmpegtest.Runner(t), aDog(t), t.TempDir())

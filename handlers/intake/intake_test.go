@@ -133,6 +133,7 @@ func TestRefusedUploads(t *testing.T) {
 	}{
 		"text":            {[]byte("this is not a video"), nil, fault.VideoUnreadable},
 		"cut in its head": {data[:200], nil, fault.VideoUnreadable},
+		"cut in a frame":  {data[:len(data)-100], nil, fault.UploadIncomplete},
 		"too small":       {data, size(len(data) * 2), fault.UploadIncomplete},
 		"too big":         {data, size(len(data) / 2), fault.UploadIncomplete},
 	}
@@ -189,6 +190,22 @@ func TestFromURL(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEqual(t, f.ObjectKey, second.ObjectKey)
 		})
+	}
+}
+
+// TestFromURLThatBreaksOff: a server that sends no length breaks off in a frame, or before the index.
+func TestFromURLThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	for _, extension := range []string{".mp4", ".mov"} {
+		data := clip(t, extension)
+		in, url := newIntake(t, func(w http.ResponseWriter, _ *http.Request) {
+			_ = http.NewResponseController(w).Flush() // so that there is no Content-Length
+			_, _ = w.Write(data[:len(data)*2/3])
+		})
+		_, err := in.FromURL(t.Context(), "acct_1", videoID, 1, url)
+		require.True(t, fault.Has(err, fault.URLFetchFailed), "%s: %v", extension, err)
+		_, err = in.Objects.Stat(t.Context(), objects.VideoKey(videoID)+".1")
+		require.True(t, fault.Has(err, fault.ResourceNotFound), "%v", err)
 	}
 }
 

@@ -53,7 +53,7 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = serve(w, r, g)
 	}
 	if err != nil {
-		s.opt.WriteError(w, r, err)
+		wire.Refuse(w, r, func() { s.opt.WriteError(w, r, err) })
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *Store) upload(w http.ResponseWriter, r *http.Request, g grant) error {
 	defer out.Abort()
 	body := &clientBody{Reader: s.uploadPace.Body(w, r.Body)}
 	if _, err := io.Copy(out, body); err != nil {
-		return body.fault(w, err)
+		return body.fault(err)
 	}
 	if out.SizeBytes() == 0 {
 		return incomplete("The upload has no bytes.")
@@ -138,13 +138,11 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fault returns upload_incomplete for an error of the client, and err otherwise. It closes the
-// connection, because the rest of the body may still arrive.
-func (b *clientBody) fault(w http.ResponseWriter, err error) error {
+// fault returns upload_incomplete for an error of the client, and err otherwise.
+func (b *clientBody) fault(err error) error {
 	if b.err == nil {
 		return err
 	}
-	w.Header().Set("Connection", "close")
 	message := "The upload ended before its last byte. Send it again."
 	if errors.Is(b.err, wire.ErrSlow) {
 		message = "The upload stalled or was slower than 16 KiB per second. Send it again."

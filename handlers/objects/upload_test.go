@@ -86,6 +86,21 @@ func TestUploadOverTwoGiB(t *testing.T) {
 	}
 }
 
+// TestUploadTooLargeCanBeRead: a client that sends its whole body before it reads gets the error.
+func TestUploadTooLargeCanBeRead(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	conn := dial(t, s)
+	const size = 12 << 20 // more than the buffers of a connection hold
+	startPut(t, conn, s.uploadURL(t, 1000), size)
+	_, err := io.Copy(conn, strings.NewReader(strings.Repeat("x", size)))
+	require.NoError(t, err)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusRequestEntityTooLarge, resp.StatusCode)
+}
+
 func dial(t *testing.T, s *site) net.Conn {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.server.Listener.Addr().String())

@@ -3,6 +3,7 @@
 // is called.
 //
 //	pace.go      ends a body or a response that is too slow
+//	refuse.go    lets a client read an error that came before the end of its body
 //	listener.go  limits the connections of an address; it refuses and closes further ones
 //	conn.go      turns the errors of net/http into the error envelope
 //

@@ -51,11 +51,17 @@ type Picture struct {
 	Time int64
 	// Width and Height are the size in pixels, from the last keyframe.
 	Width, Height int
+	// Light is that of the last keyframe. VP8 and VP9 do not say it.
+	Light Light
 	// Data is an access unit in Annex-B format, or a VP8 or VP9 frame. The receiver owns it.
 	Data []byte
 	// At is the time at which the last packet arrived.
 	At time.Time
 }
+
+// Light says how samples become light: code points of ITU-T H.273. The zero value means that the
+// stream does not say.
+type Light struct{ Transfer, Primaries int }
 
 // Counts describes a stream so far.
 type Counts struct {
@@ -95,6 +101,7 @@ type encoded struct {
 	data          []byte
 	key           bool
 	width, height int
+	light         Light
 }
 
 // packet waits for the packets before it.
@@ -129,6 +136,7 @@ type Assembler struct {
 
 	clock         int64 // extended time of the current picture
 	width, height int
+	light         Light
 	requests      requests
 	counts        Counts
 }
@@ -265,11 +273,11 @@ func (a *Assembler) finish() {
 		a.counts.Dropped++
 		return
 	case p.key:
-		a.waiting, a.width, a.height = false, p.width, p.height
+		a.waiting, a.width, a.height, a.light = false, p.width, p.height, p.light
 		a.requests.keyframeArrived()
 	}
 	a.counts.Pictures++
-	a.deliver(Picture{Codec: a.codec, Key: p.key, Time: a.clock, Width: a.width, Height: a.height, Data: p.data, At: a.at})
+	a.deliver(Picture{Codec: a.codec, Key: p.key, Time: a.clock, Width: a.width, Height: a.height, Light: a.light, Data: p.data, At: a.at})
 }
 
 // lose drops the current picture, of which a packet is missing for good.

@@ -17,4 +17,4 @@ func (a *Assembler) PictureBytes() int {
 }
 
 // ParseSPS exports parseSPS.
-func ParseSPS(unit []byte) (width, height int, ok bool) { return parseSPS(unit) }
+func ParseSPS(unit []byte) (width, height int, light Light, ok bool) { return parseSPS(unit) }

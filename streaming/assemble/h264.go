@@ -29,6 +29,7 @@ type h264 struct {
 	fresh         bool   // the picture has a sequence parameter set
 	sets          []byte // parameter sets from the last sequence parameter set on
 	width, height int
+	light         Light
 }
 
 func (h *h264) reset() {
@@ -73,14 +74,14 @@ func (h *h264) addUnit(unit []byte) bool {
 	case t < nalSlice || t >= nalSTAPA:
 		return false
 	case t == nalSPS:
-		width, height, ok := parseSPS(unit)
+		width, height, light, ok := parseSPS(unit)
 		if !ok {
 			return false
 		}
 		if !h.fresh {
 			h.sets = h.sets[:0]
 		}
-		h.fresh, h.width, h.height = true, width, height
+		h.fresh, h.width, h.height, h.light = true, width, height, light
 		h.keep(unit)
 	case t == nalPPS:
 		h.keep(unit)
@@ -140,7 +141,7 @@ func (h *h264) take() (encoded, bool) {
 	case h.key && h.width == 0:
 		return encoded{}, false // no decoder could begin here
 	}
-	p := encoded{key: h.key, width: h.width, height: h.height}
+	p := encoded{key: h.key, width: h.width, height: h.height, light: h.light}
 	if h.key && !h.fresh {
 		p.data = append(p.data, h.sets...)
 	}

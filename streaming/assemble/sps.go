@@ -8,8 +8,9 @@ const maxSide = 16384
 // withChroma are the profiles whose sequence parameter sets name the chroma format.
 var withChroma = []uint32{100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135}
 
-// parseSPS returns the size of the pictures in pixels, from 7.3.2.1.1 of the H.264 standard.
-func parseSPS(unit []byte) (width, height int, ok bool) {
+// parseSPS returns the size of the pictures in pixels, and how they become light, from 7.3.2.1.1 of
+// the H.264 standard.
+func parseSPS(unit []byte) (width, height int, light Light, ok bool) {
 	b := &bits{data: unescape(unit[1:])}
 	profile := b.read(8)
 	b.read(16) // constraints, level
@@ -45,8 +46,9 @@ func parseSPS(unit []byte) (width, height int, ok bool) {
 		}
 	}
 	if b.short || chroma > 3 || columns > maxSide/16 || rows > maxSide/16 {
-		return 0, 0, false
+		return 0, 0, Light{}, false
 	}
+	light = parseLight(b)
 	unitX, unitY := uint32(1), fields
 	if !separate && (chroma == 1 || chroma == 2) {
 		unitX = 2
@@ -56,7 +58,35 @@ func parseSPS(unit []byte) (width, height int, ok bool) {
 	}
 	w, okWidth := cropped(columns*16, unitX, crop[0], crop[1])
 	h, okHeight := cropped(rows*16*fields, unitY, crop[2], crop[3])
-	return w, h, okWidth && okHeight
+	return w, h, light, okWidth && okHeight
+}
+
+// extendedAspect is the code of a pixel aspect that follows in two numbers.
+const extendedAspect = 255
+
+// parseLight reads the start of the usability information, from E.1.1 of the H.264 standard.
+func parseLight(b *bits) Light {
+	if !b.flag() {
+		return Light{}
+	}
+	if b.flag() && b.read(8) == extendedAspect {
+		b.read(32)
+	}
+	if b.flag() { // overscan
+		b.flag()
+	}
+	if !b.flag() {
+		return Light{}
+	}
+	b.read(4) // format, range
+	if !b.flag() {
+		return Light{}
+	}
+	primaries, transfer := int(b.read(8)), int(b.read(8))
+	if b.short {
+		return Light{}
+	}
+	return Light{Transfer: transfer, Primaries: primaries}
 }
 
 // cropped returns size without the cropped units on both sides.

@@ -16,7 +16,7 @@ func TestSizeOfPictures(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		width, height := 2*rapid.IntRange(1, 4096).Draw(t, "width"), 2*rapid.IntRange(1, 4096).Draw(t, "height")
-		w, h, ok := assemble.ParseSPS(assembletest.SPS(width, height))
+		w, h, _, ok := assemble.ParseSPS(assembletest.SPS(width, height))
 		require.True(t, ok)
 		require.Equal(t, []int{width, height}, []int{w, h})
 	})
@@ -38,7 +38,7 @@ func TestSizeOfRealStreams(t *testing.T) {
 			t.Parallel()
 			set, err := hex.DecodeString(tt.set)
 			require.NoError(t, err)
-			w, h, ok := assemble.ParseSPS(set)
+			w, h, _, ok := assemble.ParseSPS(set)
 			require.True(t, ok)
 			require.Equal(t, []int{tt.width, tt.height}, []int{w, h})
 		})
@@ -97,7 +97,7 @@ func FuzzParseSPS(f *testing.F) {
 		if len(set) == 0 {
 			return
 		}
-		if w, h, ok := assemble.ParseSPS(set); ok {
+		if w, h, _, ok := assemble.ParseSPS(set); ok {
 			require.Positive(t, w)
 			require.Positive(t, h)
 		}

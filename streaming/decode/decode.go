@@ -60,6 +60,8 @@ type Options struct {
 	LongSide int
 	// Stall is the time after which an ffmpeg without output is replaced. The default is 5 s.
 	Stall time.Duration
+	// Colors returns filters that convert the colors of a stream to BT.709; it may be nil.
+	Colors func(assemble.Light) []string
 	// Keyframe asks the sender for a keyframe. It must not block.
 	Keyframe func()
 	// Now is the clock. The default is time.Now.

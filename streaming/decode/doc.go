@@ -14,7 +14,7 @@
 //
 // # Samples
 //
-// Of each 1/FPS s of the stream, the first picture becomes a sample: a JPEG of the same size and
+// HDR is converted to BT.709, where an H.264 stream says so. Of each 1/FPS s of the stream, the first picture becomes a sample: a JPEG of the same size and
 // quality as for uploads. The newest sample waits for the engine; a newer one replaces it. So the
 // engine decides the rate, and is at most one sample behind.
 //

@@ -39,15 +39,18 @@ const timeScale = 2 * assemble.ClockRate
 // output returns the options of the output. Standard output carries the JPEGs (multipart, with
 // lengths), descriptor 3 a line with the time of each. Quality and scaling are those of uploads
 // (gpu/frames).
-func output(o Options) []string {
+func output(o Options, light assemble.Light) []string {
 	scale := fmt.Sprintf("min(1,%d/max(iw*sar,ih))", o.LongSide)
 	chain := []string{
 		`select='not(mod(pts\,2))'`,
 		"metadata=mode=add:key=at:value=1",
 		`metadata=mode=print:key=at:direct=1:file='pipe\:3'`,
-		fmt.Sprintf("scale=w='max(1,round(iw*sar*%s))':h='max(1,round(ih*%s))':flags=area:out_range=pc:out_color_matrix=bt601", scale, scale),
-		"setsar=1", "format=yuvj420p",
+		fmt.Sprintf("scale=w='max(1,round(iw*sar*%s))':h='max(1,round(ih*%s))':flags=area", scale, scale),
 	}
+	if o.Colors != nil {
+		chain = append(chain, o.Colors(light)...)
+	}
+	chain = append(chain, "scale=out_range=pc:out_color_matrix=bt601", "setsar=1", "format=yuvj420p")
 	return []string{
 		"-map", "0:v:0", "-vf", strings.Join(chain, ","), "-filter_threads", "1", "-fps_mode", "passthrough",
 		"-c:v", "mjpeg", "-threads", "1", "-qmin", "1", "-q:v", "1", "-flush_packets", "1", "-f", "mpjpeg", "pipe:1",
@@ -94,7 +97,7 @@ func start(d *Decoder, key assemble.Picture, at int64) (*process, error) {
 	p := &process{decoder: d, first: key, began: at, ended: make(chan struct{})}
 	p.first.Data = nil
 	p.ctx, p.cancel = context.WithCancelCause(d.ctx)
-	if p.pipe, err = d.ffmpeg.Stream(p.ctx, input, output(d.options), side, cpuTime); err != nil {
+	if p.pipe, err = d.ffmpeg.Stream(p.ctx, input, output(d.options, key.Light), side, cpuTime); err != nil {
 		p.cancel(nil)
 		_ = times.Close()
 		return nil, fmt.Errorf("decode: %w", err)
@@ -119,7 +122,7 @@ func ivfHeader(f assemble.Picture) []byte {
 
 // fits reports whether the process can decode a stream that goes on with the keyframe.
 func (p *process) fits(key assemble.Picture) bool {
-	return key.Codec == p.first.Codec && key.Width == p.first.Width && key.Height == p.first.Height
+	return key.Codec == p.first.Codec && key.Width == p.first.Width && key.Height == p.first.Height && key.Light == p.first.Light
 }
 
 // hasEnded reports whether ffmpeg ended by itself.

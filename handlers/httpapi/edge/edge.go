@@ -17,6 +17,7 @@ import (
 	"vqa/eventstore"
 	"vqa/handlers/httpapi/api"
 	"vqa/handlers/objects"
+	"vqa/handlers/wire"
 )
 
 // Edge receives every request, checks it and passes it to its operation. It implements
@@ -72,7 +73,11 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", start.UTC().Format(http.TimeFormat))
 	defer e.log(x, r, start)
 	defer e.recover(x, r)
-	if err := e.serve(x, r); err != nil {
+	err := e.serve(x, r)
+	switch {
+	case fault.Has(err, fault.PayloadTooLarge) || fault.Has(err, fault.UnsupportedMediaType):
+		wire.Refuse(x.response, r, func() { WriteError(x.response, r, err) })
+	case err != nil:
 		WriteError(x.response, r, err)
 	}
 }

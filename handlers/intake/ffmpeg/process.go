@@ -88,6 +88,9 @@ func (r *Runner) launch(ctx context.Context, c confine.Limits, args []string, jo
 	if err == nil {
 		err = p.start()
 	}
+	if err == nil && r.started != nil {
+		r.started(p.cmd.Process.Pid)
+	}
 	if err != nil {
 		p.closePipes()
 		return nil, fmt.Errorf("ffmpeg: start: %w", err)

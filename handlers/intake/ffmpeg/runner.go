@@ -62,6 +62,16 @@ type Runner struct {
 	measures         measures
 	// failed are the measures that the kernel has but that fail with this program.
 	failed map[string]error
+	// started is called with the id of each process that has started. It may be nil.
+	started func(pid int)
+}
+
+// Observed returns a runner of the same program that calls started with the id of each process
+// that has started.
+func (r *Runner) Observed(started func(pid int)) *Runner {
+	observed := *r
+	observed.started = started
+	return &observed
 }
 
 // Path returns the path of the program.
