@@ -28,19 +28,22 @@ func TestSizeOfRealStreams(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set           string
 		width, height int
+		light         assemble.Light
 	}{
-		"x264 baseline":                 {x264Baseline, 640, 360},
-		"x264 high, 1080p":              {x264High, 1920, 1080},
-		"x264 high 4:4:4, odd size":     {x264High444, 641, 361},
-		"x264 high, interlaced, matrix": {x264Interlaced, 720, 576},
+		"x264 baseline":                 {x264Baseline, 640, 360, assemble.Light{}},
+		"x264 high, 1080p":              {x264High, 1920, 1080, assemble.Light{}},
+		"x264 high 4:4:4, odd size":     {x264High444, 641, 361, assemble.Light{}},
+		"x264 high, interlaced, matrix": {x264Interlaced, 720, 576, assemble.Light{}},
+		"x264 high, HLG":                {x264HLG, 640, 360, assemble.Light{Transfer: 18, Primaries: 9}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			set, err := hex.DecodeString(tt.set)
 			require.NoError(t, err)
-			w, h, _, ok := assemble.ParseSPS(set)
+			w, h, light, ok := assemble.ParseSPS(set)
 			require.True(t, ok)
 			require.Equal(t, []int{tt.width, tt.height}, []int{w, h})
+			require.Equal(t, tt.light, light)
 		})
 	}
 }
@@ -88,7 +91,7 @@ func FuzzPush(f *testing.F) {
 
 // FuzzParseSPS looks for sets that fail or take long.
 func FuzzParseSPS(f *testing.F) {
-	for _, set := range []string{x264Baseline, x264High, x264High444, x264Interlaced} {
+	for _, set := range []string{x264Baseline, x264High, x264High444, x264Interlaced, x264HLG} {
 		b, err := hex.DecodeString(set)
 		require.NoError(f, err)
 		f.Add(b)
@@ -109,5 +112,6 @@ const (
 	x264Baseline   = "6742c01ed900a02ff97011000003000100000300320f162e48"
 	x264High       = "67640028acd940780227e5c044000003000400000300c83c60c658"
 	x264High444    = "67f4001e919b281485fc211180880000030008000003019078b16cb0"
+	x264HLG        = "6764001eacd940a02ff97016a1224128000003000800000301e078b16cb0"
 	x264Interlaced = "6764001eacd940b424d8088000000300800000190f8a14cb"
 )

@@ -1,12 +1,15 @@
 package decode_test
 
 import (
+	"bytes"
 	"fmt"
+	"image/jpeg"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/handlers/intake/ffmpeg"
 	"vqa/streaming/assemble"
 	"vqa/streaming/decode"
 )
@@ -68,4 +71,28 @@ func TestTheParameterSetsChange(t *testing.T) {
 	}
 	require.Equal(t, 1, l.Counts().Starts)
 	require.Zero(t, l.keyframes.Load())
+}
+
+// TestHDRBecomesSDR: a gray of HLG becomes the gray that a screen shows, also when a sender starts to
+// send it within a stream.
+func TestHDRBecomesSDR(t *testing.T) {
+	t.Parallel()
+	// A luma of 114 is 45% of the range of HLG and 128 of 255 on a screen.
+	gray := func(width, height, _ int) []byte {
+		return append(bytes.Repeat([]byte{114}, width*height), bytes.Repeat([]byte{128}, width*height/2)...)
+	}
+	l := newLab(t, decode.Options{FPS: 30, Colors: func(light assemble.Light) []string { return ffmpeg.Light(light).Filters() }})
+	pictures := encodeDrawn(t, assemble.H264, 64, 48, 0, 60, gray)
+	for i := range pictures {
+		if i >= 30 {
+			pictures[i].Light = assemble.Light{Transfer: 18, Primaries: 9}
+		}
+	}
+	for i, want := range []float64{114, 128} {
+		samples := l.push(t, pictures[30*i:30*i+30])
+		img, err := jpeg.Decode(bytes.NewReader(samples[len(samples)-1].JPEG))
+		require.NoError(t, err)
+		r, _, _, _ := img.At(32, 24).RGBA()
+		require.InDelta(t, want, float64(r>>8), 4)
+	}
 }

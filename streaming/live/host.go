@@ -89,6 +89,8 @@ type Recording struct {
 type Options struct {
 	Peers  Peers
 	FFmpeg decode.FFmpeg
+	// Colors returns filters that convert the colors of a stream to BT.709; it may be nil.
+	Colors func(assemble.Light) []string
 	Engine Engine
 	Log    Log
 	// Calibrations are the measured calibrations, beside that of the embedded model.
@@ -171,7 +173,7 @@ func NewHost(o Options) *Host {
 	return &Host{
 		options: o, turns: newTurns(o.Calls), sessions: map[string]*Session{},
 		sample: func(keyframe func()) sampler {
-			return decode.New(o.FFmpeg, decode.Options{FPS: o.FPS, MaxGap: MaxGap, Keyframe: keyframe, Now: o.Now})
+			return decode.New(o.FFmpeg, decode.Options{FPS: o.FPS, MaxGap: MaxGap, Colors: o.Colors, Keyframe: keyframe, Now: o.Now})
 		},
 	}
 }

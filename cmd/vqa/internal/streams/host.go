@@ -9,17 +9,22 @@ import (
 	"vqa/domain/stream"
 	"vqa/eventstore"
 	"vqa/gpu"
+	"vqa/handlers/intake/ffmpeg"
+	"vqa/streaming/assemble"
 	"vqa/streaming/live"
 )
 
 // host returns the options for the sessions of a term.
 func (n *Node) host(t *term) live.Options {
 	return live.Options{
-		Peers: live.WebRTC(n.Media), FFmpeg: n.FFmpeg, Engine: engine{n.Engine}, Log: journal{n, t},
+		Peers: live.WebRTC(n.Media), FFmpeg: n.FFmpeg, Colors: colors, Engine: engine{n.Engine}, Log: journal{n, t},
 		Calibrations: n.Calibrations, Compile: n.Commands.CompileStreamPrompt, Canned: n.canned, Record: n.Recordings.Open, Relay: n.relayOf, Windows: n.Windows, Grace: n.Grace,
 		Timed: n.Timed, Media: n.Counted, Logger: n.Log, Now: n.Now,
 	}
 }
+
+// colors returns the filters for the colors of a stream.
+func colors(l assemble.Light) []string { return ffmpeg.Light(l).Filters() }
 
 // journal records the commands of the sessions under the lease of their term.
 type journal struct {
