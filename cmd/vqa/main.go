@@ -56,7 +56,7 @@ func rootCommand() *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"Use the service", []*cobra.Command{askCommand(), streamCommand(), listenCommand(), triggerCommand()}},
-		{"Run the service", []*cobra.Command{serveCommand(), signInCommand(), configCommand(), doctorCommand(), migrateCommand(), nodesCommand(), incidentsCommand()}},
+		{"Run the service", []*cobra.Command{serveCommand(), signInCommand(), configCommand(), doctorCommand(), backupCommand(), restoreCommand(), migrateCommand(), nodesCommand(), incidentsCommand()}},
 		{"Accounts and credits", []*cobra.Command{keysCommand(), creditsCommand(), sessionsCommand(), grantsCommand(), ledgerCommand()}},
 		{"Look inside", []*cobra.Command{showCommand(), whyCommand(), eventsCommand(), projectionsCommand(), webhooksCommand(), evalCommand()}},
 	} {
