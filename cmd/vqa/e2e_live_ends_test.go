@@ -64,6 +64,8 @@ func TestLivePageSaysWhyItEnded(t *testing.T) {
 		{"media_timeout", "The connection works, but no video arrived.", "The connection works, but no picture or no answer arrived in time.", "Check that the picture on this page moves", 0, 0},
 		{"a_reason_of_tomorrow", "", "The stream has ended (a_reason_of_tomorrow).", "Billed", 5, 1},
 	} {
+		livemode := i%2 == 0
+		b.eval(fmt.Sprintf(`window.stream.livemode = %t`, livemode))
 		if i == 0 {
 			b.enter() // in the field of the question
 		} else {
@@ -75,6 +77,9 @@ func TestLivePageSaysWhyItEnded(t *testing.T) {
 		b.say(t, map[string]any{"type": "queued", "position": 2, "estimated_start_s": 1})
 		require.Equal(t, "Waiting for a free place: number 2 in the queue, about 1 second.", b.text("state"))
 		b.say(t, map[string]any{"type": "live", "live_started_at": "2026-01-02T03:04:05.000Z"})
+		require.Equal(t, true, b.eval(`document.getElementById("test-mode").hidden`))
+		b.say(t, map[string]any{"type": "result", "seq": 1, "t_s": 0, "answer": "yes", "confidence": 1, "detected_count": nil, "indeterminate_reason": nil, "detections": []any{}})
+		require.Equal(t, livemode, b.eval(`document.getElementById("test-mode").hidden`), "a canned answer has a banner")
 		b.say(t, map[string]any{"type": "warning", "remaining_s": 60})
 		require.Equal(t, "The stream ends in 60 seconds.", b.text("trouble"))
 		b.say(t, map[string]any{"type": "error", "code": "inference_unavailable", "message": "The model does not answer at the moment."})

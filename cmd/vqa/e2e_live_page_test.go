@@ -106,6 +106,16 @@ func TestLivePage(t *testing.T) {
 		require.Zero(t, b.eval(yellow))
 		b.picture("changed")
 	})
+	t.Run("says why a question has no answer", func(t *testing.T) {
+		b.eval(`document.getElementById("question").select()`)
+		b.typeText("Is the dog barking?")
+		b.enter()
+		b.await(`document.getElementById("why").textContent.startsWith("Sound is not assessed")`)
+		require.Equal(t, "not certain", b.text("answer"))
+		require.Contains(t, b.text("why"), "Nothing is billed")
+		require.Equal(t, true, b.eval(`document.getElementById("test-mode").hidden`))
+		b.picture("refused")
+	})
 	t.Run("ends and bills", func(t *testing.T) {
 		b.tab("end")
 		b.enter()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,9 +37,9 @@ func streamCommand() *cobra.Command {
 		Use:   "stream FILE|rtsp://… PROMPT",
 		Short: "Send a camera or a file as live video and print answers as they change",
 		Long: `Creates a live stream, sends a video file (MP4 or QuickTime) at its own speed or a network camera (RTSP
-over TCP) to it over WebRTC, and prints a line whenever the answer changes. A question that no model can
-answer gets one line with the reason. The stream ends with the file, or with Ctrl-C. Seconds with video are
-billed.
+over TCP) to it over WebRTC, and prints a line whenever the answer changes, with the reason of an
+indeterminate one. The stream ends with the file, or with Ctrl-C. Seconds with video are
+billed, except while no model can assess the question.
 
 The server and the key are found as for vqa ask. The user name and the password of a camera are part of its
 URL; other users of this machine can read them in the list of processes.
@@ -101,7 +100,7 @@ func runStream(ctx context.Context, c config, o streamOptions, source, prompt st
 	if st.Signaling == nil {
 		return fmt.Errorf("the server gave no signaling URL for %s", terminal.Printable(st.ID))
 	}
-	p := streamPrinter{options: o, stdout: terminal.NewScreen(stdout), stderr: stderr, query: st.Query}
+	p := streamPrinter{options: o, stdout: terminal.NewScreen(stdout), stderr: stderr, query: st.Query, canned: !st.Livemode}
 	_, failed := camera.Run(ctx, camera.Options{
 		URL: st.Signaling.URL, Token: func(ctx context.Context) (string, error) { return s.SignalToken(ctx, st.ID) },
 		FFmpeg: runner, Source: source, Loop: o.loop, Received: p.print,
@@ -126,11 +125,13 @@ type streamPrinter struct {
 	stdout  terminal.Screen
 	stderr  io.Writer
 	query   query.Query
+	canned  bool   // test mode
 	last    string // the answer of the last line
-	refused bool   // the reason why the question cannot be answered was printed
 	results int
-	answers int   // results that are not indeterminate
-	broken  error // of a line of JSON
+	answers int // results that are not indeterminate
+	// assessed says that a model could answer a question.
+	assessed bool
+	broken   error // of a line of JSON
 }
 
 func (p *streamPrinter) print(r camera.Received) {
@@ -139,6 +140,7 @@ func (p *streamPrinter) print(r camera.Received) {
 		if m.Answer != answer.Indeterminate {
 			p.answers++
 		}
+		p.assessed = p.assessed || m.UnsupportedAction == nil
 	}
 	if p.options.json {
 		p.line(r.Raw)
@@ -150,7 +152,7 @@ func (p *streamPrinter) print(r camera.Received) {
 	case message.Live:
 		fmt.Fprintln(p.stderr, "live; end the stream with Ctrl-C")
 	case message.PromptUpdated:
-		p.query, p.last, p.refused = m.Query, "", false
+		p.query, p.last = m.Query, ""
 	case message.Result:
 		p.result(m)
 	case message.Warning:
@@ -180,32 +182,36 @@ func (p *streamPrinter) result(m message.Result) {
 	if word := answerWord(p.stdout, r); word != p.last {
 		p.last = word
 		fmt.Fprintf(p.stdout, "  %8s  %s  %s\n", terminal.ClockTime(m.AtS), word, p.stdout.Paint(terminal.Dim, fmt.Sprintf("%s (%.2f)", confidenceWord(m.Confidence), m.Confidence)))
-	}
-	if m.Answer == answer.Indeterminate && !p.refused && !query.Assessable(p.query) {
-		p.refused = true
-		for _, line := range wrapped(terminal.Printable(refusalOf(p.query)), p.stdout.Columns-len(refusalMargin)) {
-			fmt.Fprintf(p.stdout, "%s%s\n", refusalMargin, line)
-		}
+		p.reason(m)
+		p.banner()
 	}
 	if n := m.NarrativeUpdate; n != nil {
 		fmt.Fprintf(p.stdout, "  %8s  %s\n", terminal.ClockTime(n.AtS), terminal.Printable(n.Text))
 	}
 }
 
-// refusalMargin puts a refusal below the word of the answer.
-const refusalMargin = "            "
+// reasonMargin puts a reason below the word of the answer.
+const reasonMargin = "            "
 
-// refusalOf says why a question cannot be answered about any video, and which of its parts are the cause.
-func refusalOf(q query.Query) string {
-	why := answer.Refused(q).UnsupportedAction.Reason
-	var parts []string
-	for _, u := range q.UnassessableComponents {
-		parts = append(parts, strconv.Quote(u.Text))
+// reason prints why an answer is indeterminate.
+func (p *streamPrinter) reason(m message.Result) {
+	why := ""
+	if m.IndeterminateReason != nil {
+		why = reasons[string(*m.IndeterminateReason)]
 	}
-	if len(parts) == 0 {
-		return why
+	if m.UnsupportedAction != nil {
+		why = m.UnsupportedAction.Reason + " Nothing is billed until the question changes."
 	}
-	return "Not assessed: " + strings.Join(parts, ", ") + ". " + why
+	for _, line := range wrapped(terminal.Printable(why), p.stdout.Columns-len(reasonMargin)) {
+		fmt.Fprintf(p.stdout, "%s%s\n", reasonMargin, line)
+	}
+}
+
+// banner says that an answer is one of test mode.
+func (p *streamPrinter) banner() {
+	if p.canned {
+		fmt.Fprintf(p.stdout, "  %s\n", p.stdout.Paint(terminal.BoldYellow, "test mode: this is a fixed answer; the video was not examined"))
+	}
 }
 
 // end prints the ended stream.
@@ -227,9 +233,7 @@ func (p *streamPrinter) end(st client.Stream) error {
 			}
 		}
 		fmt.Fprintf(p.stdout, "\n  %s\n", p.stdout.Paint(terminal.Dim, terminal.Printable(strings.Join(append(parts, st.Model, st.ID), " · "))))
-		if !st.Livemode {
-			fmt.Fprintf(p.stdout, "  %s\n", p.stdout.Paint(terminal.BoldYellow, "test mode: these are fixed answers; the video was not examined"))
-		}
+		p.banner()
 	}
 	if st.FailureDiagnostic != nil {
 		fmt.Fprintf(p.stderr, "vqa: %s\n", terminal.Printable(st.FailureDiagnostic.Hint))
@@ -238,7 +242,7 @@ func (p *streamPrinter) end(st client.Stream) error {
 	if silent {
 		fmt.Fprintln(p.stderr, "vqa: The model gave no answer. Check the engine with vqa doctor, or send a longer video.")
 	}
-	if p.results > 0 && p.answers == 0 && !p.refused && !p.options.json {
+	if p.results > 0 && p.answers == 0 && p.assessed && !p.options.json {
 		fmt.Fprintln(p.stderr, "vqa: Every answer was indeterminate. Ask about a class that GET /v1/models lists, or show it larger and longer.")
 	}
 	if silent || reason != stream.Completed && reason != stream.Canceled {

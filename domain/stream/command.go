@@ -49,10 +49,10 @@ type GoLive struct {
 	Path string
 }
 
-// Resume starts the live clock, because complete frames arrive.
+// Resume starts the live clock, because complete frames arrive and the question can be assessed.
 type Resume struct{ Node string }
 
-// Pause stops the live clock, because complete frames arrive no longer.
+// Pause stops the live clock, because complete frames arrive no longer or the question cannot be assessed.
 type Pause struct {
 	Node string
 	// ClockMillis is the live clock at the last frame.

@@ -32,7 +32,7 @@
 // The first row that fits applies.
 //
 //   - "ready" and "offered" have the status ready. The second has an answered offer, and ICE runs.
-//   - "silent", "running" and "paused" have the status live. The first has no complete frame yet. The
+//   - "silent", "running" and "paused" have the status live. The clock of the first has not run yet. The
 //     live clock of the second runs.
 //   - The GrantSlot of the table names another node than the owner. Repeated for the owner, it has no
 //     event.

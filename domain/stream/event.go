@@ -71,7 +71,8 @@ type WentLive struct {
 	At   time.Time `json:"at"`
 }
 
-// Resumed says that complete frames arrive, for the first time or again. The live clock runs.
+// Resumed says that complete frames arrive and the question can be assessed, for the first time or again. The live clock
+// runs.
 type Resumed struct {
 	StreamID string `json:"stream_id"`
 	// ClockMillis is the live clock at this event.
@@ -79,8 +80,8 @@ type Resumed struct {
 	At          time.Time `json:"at"`
 }
 
-// Paused says that no complete frame has arrived for some time. The live clock stands at the last
-// frame.
+// Paused says that no complete frame has arrived for some time, or that no model here can assess the question. The live
+// clock stands at the last frame.
 type Paused struct {
 	StreamID string `json:"stream_id"`
 	// ClockMillis is the live clock at the last frame.
@@ -173,6 +174,9 @@ type Result struct {
 	Confidence float64 `json:"confidence"`
 	// DetectedCount is set for count questions, else nil.
 	DetectedCount *int `json:"detected_count,omitempty"`
+	// IndeterminateReason and UnsupportedAction are those of answer.Result.
+	IndeterminateReason *query.Reason             `json:"indeterminate_reason,omitempty"`
+	UnsupportedAction   *answer.UnsupportedAction `json:"unsupported_action,omitempty"`
 	// Detections has at most MaxDetections items.
 	Detections []Detection `json:"detections,omitempty"`
 	// NarrativeUpdate is the sentence that came with the result, or nil.

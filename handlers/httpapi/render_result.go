@@ -12,7 +12,7 @@ import (
 	"vqa/handlers/objects"
 )
 
-// renderResult renders a result. A relative docs_url becomes a URL of this service.
+// renderResult renders a result.
 func (s *server) renderResult(r answer.Result) api.Result {
 	out := api.Result{
 		Answer: api.ResultAnswer(r.Answer), Confidence: r.Confidence, Clips: renderClips(r.Clips), CountEvidence: renderClips(r.CountEvidence),
@@ -24,17 +24,23 @@ func (s *server) renderResult(r answer.Result) api.Result {
 		// (docs/contract.md#result-4).
 		out.DetectedCount = new(int)
 	}
-	if r.IndeterminateReason != nil {
-		out.IndeterminateReason = new(api.IndeterminateReason(*r.IndeterminateReason))
-	}
-	if u := r.UnsupportedAction; u != nil {
-		docs := u.DocsURL
-		if strings.HasPrefix(docs, "/") {
-			docs = s.url(docs)
-		}
-		out.UnsupportedAction = &api.UnsupportedAction{Reason: u.Reason, DocsUrl: docs}
-	}
+	out.IndeterminateReason, out.UnsupportedAction = s.renderReason(r.IndeterminateReason, r.UnsupportedAction)
 	return out
+}
+
+// renderReason renders why a result is indeterminate. A relative docs_url becomes a URL of this service.
+func (s *server) renderReason(r *query.Reason, u *answer.UnsupportedAction) (reason *api.IndeterminateReason, unsupported *api.UnsupportedAction) {
+	if r != nil {
+		reason = new(api.IndeterminateReason(*r))
+	}
+	if u == nil {
+		return reason, nil
+	}
+	docs := u.DocsURL
+	if strings.HasPrefix(docs, "/") {
+		docs = s.url(docs)
+	}
+	return reason, &api.UnsupportedAction{Reason: u.Reason, DocsUrl: docs}
 }
 
 // renderClips renders clips. The list is never null.

@@ -44,7 +44,7 @@ func (s *server) renderStream(ctx context.Context, st resources.Stream) api.Stre
 		out.Usage = &api.StreamUsage{BilledSeconds: st.Usage.BilledSeconds, CreditBalanceAfter: st.Usage.BalanceAfter}
 	}
 	if st.Summary != nil {
-		out.ResultsSummary = renderSummary(*st.Summary)
+		out.ResultsSummary = s.renderSummary(*st.Summary)
 	}
 	if d := st.Diagnostic; d != nil {
 		out.FailureDiagnostic = &api.FailureDiagnostic{LocalCandidates: append([]string{}, d.LocalCandidates...), Hint: d.Hint}
@@ -81,10 +81,11 @@ func renderICEServers(servers []ICEServer) *[]api.IceServer {
 	return &out
 }
 
-func renderSummary(s stream.Summary) *api.ResultsSummary {
-	out := &api.ResultsSummary{ResultFrames: int(s.ResultFrames), Frames: int(s.ResultFrames), LastDetections: make([]api.StreamDetection, len(s.LastDetections))}
-	for i, r := range s.LastDetections {
+func (s *server) renderSummary(sum stream.Summary) *api.ResultsSummary {
+	out := &api.ResultsSummary{ResultFrames: int(sum.ResultFrames), Frames: int(sum.ResultFrames), LastDetections: make([]api.StreamDetection, len(sum.LastDetections))}
+	for i, r := range sum.LastDetections {
 		d := &out.LastDetections[i]
+		d.IndeterminateReason, d.UnsupportedAction = s.renderReason(r.IndeterminateReason, r.UnsupportedAction)
 		d.TS, d.Answer, d.Confidence, d.DetectedCount = r.AtS, api.StreamDetectionAnswer(r.Answer), r.Confidence, r.DetectedCount
 		d.Detections = make([]struct {
 			Box        []float64 `json:"box"`

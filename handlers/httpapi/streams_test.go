@@ -12,7 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/answer"
 	"vqa/domain/fault"
+	"vqa/domain/query"
 	"vqa/domain/stream"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
@@ -197,9 +199,13 @@ func TestLiveStreamIsShownWithItsResults(t *testing.T) {
 		Detections:      []stream.Detection{{Term: "dog", Confidence: 0.9, Box: [4]float64{0.1, 0.2, 0.3, 0.4}}},
 		NarrativeUpdate: &stream.NarrativeUpdate{AtS: 1.5, Text: "Two dogs."},
 	}
+	refused := stream.Result{
+		AtS: 2, Answer: "indeterminate", IndeterminateReason: new(query.UnsupportedQueryForm),
+		UnsupportedAction: &answer.UnsupportedAction{Reason: "No sound.", DocsURL: "/docs/questions"},
+	}
 	change(
 		stream.RecordPart{Node: "here", Part: stream.Part{Number: 1, Key: "k", SizeBytes: 1, Frames: 50, DurationMillis: 2000}},
-		stream.End{Node: "here", ClockMillis: 2100, Summary: stream.Summary{ResultFrames: 1, LastDetections: []stream.Result{result}}},
+		stream.End{Node: "here", ClockMillis: 2100, Summary: stream.Summary{ResultFrames: 1, LastDetections: []stream.Result{result, refused}}},
 	)
 	ended := c.do(http.MethodGet, "/v1/streams/"+st.ID, "")
 	require.Equal(t, "completed", ended.at("end_reason"))
@@ -219,6 +225,9 @@ func TestLiveStreamIsShownWithItsResults(t *testing.T) {
 	}
 	require.Equal(t, 2.0, ended.at("results_summary.last_detections.0.detected_count"))
 	require.Equal(t, "Two dogs.", ended.at("results_summary.last_detections.0.narrative_update.text"))
+	require.Nil(t, ended.at("results_summary.last_detections.0.indeterminate_reason"))
+	require.Equal(t, "unsupported_query_form", ended.at("results_summary.last_detections.1.indeterminate_reason"))
+	require.Regexp(t, "^http.*/docs/questions$", ended.at("results_summary.last_detections.1.unsupported_action.docs_url"))
 	recording := c.do(http.MethodGet, "/v1/streams/"+st.ID+"/recording", "")
 	require.Equal(t, http.StatusOK, recording.StatusCode, string(recording.raw))
 	require.Equal(t, 25.0, recording.at("frame_rate"))

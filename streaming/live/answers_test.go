@@ -3,12 +3,16 @@ package live_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/query"
+	"vqa/domain/stream"
 	"vqa/streaming/assemble"
 	"vqa/streaming/message"
 )
@@ -160,6 +164,56 @@ func TestASlowEngineOnACamera(t *testing.T) {
 				}
 			}
 			require.NoError(t, g.session.End(t.Context()))
+		})
+	}
+}
+
+// TestQuestionsThatCannotBeAssessed get one result a second that says why, without the engine. The clock stands, and
+// nothing is billed, until the question changes.
+func TestQuestionsThatCannotBeAssessed(t *testing.T) {
+	t.Parallel()
+	for prompt, want := range map[string]query.Reason{
+		"Why is the sky blue?": query.UnsupportedQueryForm, "Is the dog barking?": query.UnsupportedQueryForm,
+		"Is there a unicorn?": query.NothingDetected, "Is there a unicorn or a dragon?": query.NothingDetected,
+	} {
+		t.Run(prompt, func(t *testing.T) {
+			t.Parallel()
+			c := creation()
+			c.Prompt, c.Query = &prompt, query.Compile(prompt)
+			run(t, c, 1000, func(w *world) {
+				w.session.Left() // an encoder has no socket
+				w.connect()
+				for range 2 {
+					n, calls, clock := len(of[message.Result](w.reader)), len(w.model.requests), w.session.State().ClockMillis
+					w.show("dog", 40*time.Second) // longer than the grace window and the first-frame window
+					refused := of[message.Result](w.reader)[n:]
+					require.InDelta(w, 40, len(refused), 1)
+					for _, r := range refused {
+						require.EqualValues(w, answer.Indeterminate, r.Answer)
+						require.Equal(w, want, *r.IndeterminateReason)
+						require.Equal(w, want != query.NothingDetected, r.UnsupportedAction != nil)
+						if r.UnsupportedAction != nil {
+							require.True(w, strings.HasPrefix(r.UnsupportedAction.DocsURL, "https://vqa.example/docs/questions"), r.UnsupportedAction.DocsURL)
+						}
+						require.InDelta(w, float64(clock)/1000, r.AtS, .2)
+					}
+					require.Len(w, w.model.requests, calls)
+					require.InDelta(w, clock, w.session.State().ClockMillis, 100)
+					require.NoError(w, w.session.UpdatePrompt(w.Context(), "Is there a dog?"))
+					w.show("dog", 5*time.Second)
+					all := of[message.Result](w.reader)
+					require.EqualValues(w, answer.Yes, all[len(all)-1].Answer)
+					require.Nil(w, all[len(all)-1].IndeterminateReason)
+					require.NoError(w, w.session.UpdatePrompt(w.Context(), prompt))
+					synctest.Wait()
+				}
+				w.show("dog", 5*time.Second)
+				metered := of[message.Metering](w.reader)
+				require.EqualValues(w, 10, metered[len(metered)-1].BilledSeconds)
+				w.end()
+				st := w.log.ended(w, stream.Completed, 9850, 10)
+				require.Equal(w, want, *st.Summary.LastDetections[stream.MaxLastDetections-1].IndeterminateReason)
+			})
 		})
 	}
 }

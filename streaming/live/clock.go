@@ -18,7 +18,7 @@ const (
 // clock is the live clock of a stream. It is safe for concurrent use.
 type clock struct {
 	mu      sync.Mutex
-	open    bool
+	open    bool // pictures let it run
 	running bool
 	total   time.Duration // until the latest start
 	since   time.Time     // the latest start
@@ -28,6 +28,8 @@ type clock struct {
 // reading is the state of a clock.
 type reading struct {
 	running bool
+	// fed says that pictures arrive, also while the clock must stand.
+	fed bool
 	// total is the clock at the latest picture.
 	total time.Duration
 	// last is the time of the latest picture. It is zero before the first.
@@ -45,12 +47,19 @@ func (c *clock) frame(at time.Time) {
 	c.start(at)
 }
 
-// begin lets the clock run from now on. Pictures before cost nothing.
-func (c *clock) begin(now time.Time) {
+// allow lets pictures run the clock from now on, or lets it stand. Pictures before cost nothing.
+func (c *clock) allow(run bool, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open = true
-	if !c.last.IsZero() && now.Sub(c.last) <= MaxGap {
+	c.settle(now)
+	if run == c.open {
+		return
+	}
+	c.open = run
+	switch {
+	case !run:
+		c.pause()
+	case c.fed(now):
 		c.last = now
 		c.start(now)
 	}
@@ -71,7 +80,7 @@ func (c *clock) read(now time.Time) reading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settle(now)
-	r := reading{running: c.running, total: c.total, last: c.last}
+	r := reading{running: c.running, fed: c.fed(now), total: c.total, last: c.last}
 	if c.running {
 		r.total += max(c.last.Sub(c.since), leastClock)
 	}
@@ -96,10 +105,12 @@ func (c *clock) start(at time.Time) {
 
 // settle pauses a clock whose latest picture is too old.
 func (c *clock) settle(now time.Time) {
-	if now.Sub(c.last) > MaxGap {
+	if !c.fed(now) {
 		c.pause()
 	}
 }
+
+func (c *clock) fed(now time.Time) bool { return !c.last.IsZero() && now.Sub(c.last) <= MaxGap }
 
 func (c *clock) pause() {
 	if c.running {

@@ -30,7 +30,8 @@
 //
 // The clock runs from picture to picture. A gap of more than MaxGap stops it at the picture before the
 // gap. It starts when the log has recorded that the stream is live. Each start counts a second at least:
-// otherwise a client that sends a picture after each gap would get results for nothing.
+// otherwise a client that sends a picture after each gap would get results for nothing. A question that the model
+// cannot assess stops it as well: see watcher.assesses.
 //
 // # Credits
 //
@@ -59,8 +60,8 @@
 // engine would show objects that have left. Samples from before a pause of the clock are forgotten.
 //
 // An answer changes when no result has confirmed it for a while: see opinion. So an answer rests on samples of at
-// most the window and that while, and each sample of a slow engine counts. A question that no model can answer
-// gets domain/answer's refusal once a second, without the engine. A vision model is not asked.
+// most the window and that while, and each sample of a slow engine counts. A question that the model cannot
+// assess gets the result of domain/answer for it once a second, without the engine. A vision model is not asked.
 //
 // # Bounds
 //

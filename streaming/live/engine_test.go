@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
-	"vqa/domain/query"
 	"vqa/domain/stream"
 	"vqa/streaming/assemble"
 	"vqa/streaming/live"
@@ -102,7 +101,7 @@ func TestASlowEngineGetsFreshSamples(t *testing.T) {
 func TestAnAnswerToAnotherQuestion(t *testing.T) {
 	t.Parallel()
 	run(t, creation(), 1000, func(w *world) {
-		w.model.took = 500 * time.Millisecond
+		w.model.took, w.model.open = 500*time.Millisecond, true
 		w.connect()
 		w.show("unicorn", 2300*time.Millisecond)
 		n := len(of[message.Result](w.reader))
@@ -112,26 +111,6 @@ func TestAnAnswerToAnotherQuestion(t *testing.T) {
 			require.EqualValues(w, "yes", r.Answer, "no result without the new term")
 		}
 		require.NotEqual(w, n, len(of[message.Result](w.reader)))
-		w.end()
-	})
-}
-
-// TestQuestionsWithoutAModel are answered at once, without the engine.
-func TestQuestionsWithoutAModel(t *testing.T) {
-	t.Parallel()
-	c := creation()
-	prompt := "Why is the sky blue?"
-	c.Prompt, c.Query = &prompt, query.Compile(prompt)
-	run(t, c, 1000, func(w *world) {
-		w.connect()
-		w.show("dog", 10*time.Second)
-		require.InDelta(w, 10, len(of[message.Result](w.reader)), 1)
-		require.EqualValues(w, "indeterminate", of[message.Result](w.reader)[0].Answer)
-		require.Empty(w, w.model.requests)
-		require.NoError(w, w.session.UpdatePrompt(w.Context(), "Is there a dog?"))
-		w.show("dog", time.Second)
-		all := of[message.Result](w.reader)
-		require.EqualValues(w, "yes", all[len(all)-1].Answer)
 		w.end()
 	})
 }
@@ -369,7 +348,7 @@ func TestTheLogRefuses(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := &world{T: t, log: newLedger(t, creation(), 1000), wire: &wire{}}
-				host := live.NewHost(live.Options{Peers: w.wire, Log: picky{w.log, refuses}, Windows: windows})
+				host := live.NewHost(live.Options{Peers: w.wire, Engine: &model{}, Log: picky{w.log, refuses}, Windows: windows})
 				host.SampleWith(newSamples)
 				var err error
 				w.session, err = host.Open(w.log.state)

@@ -113,8 +113,8 @@ func (a *Allowance) Take(now time.Time) bool { return a.take(now) }
 // Clock is the live clock.
 type Clock struct{ clock }
 
-// Begin lets it run from a time on.
-func (c *Clock) Begin(at time.Time) { c.begin(at) }
+// Allow lets it run from a time on, or stand.
+func (c *Clock) Allow(run bool, at time.Time) { c.allow(run, at) }
 
 // Frame notes a picture.
 func (c *Clock) Frame(at time.Time) { c.frame(at) }

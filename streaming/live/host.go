@@ -104,6 +104,8 @@ type Options struct {
 	// Record opens the recorder of a stream that asks for a recording. It may be nil when there are none. An error
 	// fails the recording, and the stream goes on.
 	Record func(s stream.State, report Recording) (Recorder, error)
+	// PublicURL is the base of the documents' addresses in messages.
+	PublicURL string
 	// Relay returns the id of the client of a stream at the TURN server. It may be nil.
 	Relay func(s stream.State) string
 	// Windows are the times that a stream waits for its client.

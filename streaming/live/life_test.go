@@ -11,6 +11,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/fault"
+	"vqa/domain/query"
 	"vqa/domain/stream"
 	"vqa/streaming/assemble"
 	"vqa/streaming/live"
@@ -59,6 +60,8 @@ func TestReasons(t *testing.T) {
 	test.Livemode = false
 	short := creation()
 	short.MaxSessionSeconds, short.WarnAtSeconds = 20, 5
+	vague := creation()
+	vague.Query = query.Compile("Why is the sky blue?")
 	for name, tt := range map[string]struct {
 		create     stream.Create
 		balance    int64
@@ -81,7 +84,12 @@ func TestReasons(t *testing.T) {
 			w.model.setAway(errors.New("away"))
 			w.connect()
 			w.show("dog", 20*time.Second)
-		}, reason: stream.MediaTimeout, clock: 15000, diagnosed: true},
+		}, reason: stream.MediaTimeout, diagnosed: true},
+		"a question that cannot be assessed": {create: vague, balance: 100, play: func(w *world) {
+			w.connect()
+			w.show("dog", 30*time.Second)
+			w.end()
+		}, reason: stream.Completed, hasResults: true},
 		"no result for whole pictures": {create: creation(), balance: 100, play: func(w *world) {
 			w.wire.whole = true
 			w.model.took = time.Minute

@@ -22,6 +22,7 @@ var details = map[stream.EndReason]string{
 
 // stepLive is step for a stream that is live.
 func (a *actor) stepLive(now time.Time) (end *ending, next time.Time) {
+	a.clock.allow(a.canned != nil || a.watch.assesses(a.in.state.Query), now)
 	r := a.clock.read(now)
 	a.follow(r)
 	if end, next = a.deadline(now, r); end != nil {
@@ -40,7 +41,7 @@ func (a *actor) stepLive(now time.Time) (end *ending, next time.Time) {
 			next = at
 		}
 	}
-	if gap := r.last.Add(MaxGap + time.Millisecond); r.running && gap.Before(next) {
+	if gap := r.last.Add(MaxGap + time.Millisecond); r.fed && gap.Before(next) {
 		next = gap
 	}
 	return nil, next
@@ -89,7 +90,7 @@ func (a *actor) deadline(now time.Time, r reading) (*ending, time.Time) {
 		}
 		return &ending{reason: reason, detail: details[reason]}, at
 	}
-	if a.in.connection == peer.Connected && (a.in.sockets > 0 || r.running) {
+	if a.in.connection == peer.Connected && (a.in.sockets > 0 || r.fed) {
 		a.lost = time.Time{}
 		return nil, at
 	}

@@ -119,7 +119,7 @@ func TestClock(t *testing.T) {
 	c.Frame(at(0))
 	c.Frame(at(1))
 	check(1, false, 0) // not live yet
-	c.Begin(at(2.5))
+	c.Allow(true, at(2.5))
 	check(2.5, true, .001) // pictures before cost nothing, but a second has started
 	require.Zero(t, c.At(at(1)))
 	c.Frame(at(3.7))
@@ -142,7 +142,7 @@ func TestClock(t *testing.T) {
 
 	late := &live.Clock{}
 	late.Frame(at(0))
-	late.Begin(at(3))
+	late.Allow(true, at(3))
 	running, _ := late.Read(at(3))
 	require.False(t, running, "no picture arrives any more")
 }
@@ -153,7 +153,7 @@ func TestClockOfRarePictures(t *testing.T) {
 	zero := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	now := zero
 	c := &live.Clock{}
-	c.Begin(now)
+	c.Allow(true, now)
 	const pictures = 10
 	for range pictures {
 		now = now.Add(live.MaxGap + time.Millisecond)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/stream"
 	"vqa/streaming/message"
@@ -135,7 +136,6 @@ func later(now, at time.Time) time.Time {
 // goLive starts the clock and the watcher, because the log has recorded that the stream is live.
 func (a *actor) goLive(now time.Time) {
 	a.live, a.resultAt, a.nextMeter = true, now, now.Add(a.host.options.Meter)
-	a.clock.begin(now)
 	a.broadcast(message.Live{LiveStartedAt: *a.in.state.LiveAt})
 	a.status(message.PromptContext, "The stream answers: "+a.prompt)
 	a.working.Go(func() {
@@ -201,11 +201,20 @@ func (a *actor) take(f finding) {
 	}
 	a.broadcast(message.Result{
 		Seq: a.results, AtS: r.AtS, Answer: r.Answer, Confidence: r.Confidence, DetectedCount: r.DetectedCount,
+		IndeterminateReason: r.IndeterminateReason, UnsupportedAction: a.absolute(r.UnsupportedAction),
 		Detections: detections, NarrativeUpdate: r.NarrativeUpdate,
 	})
 	if timed := a.host.options.Timed; timed != nil {
 		timed(timing)
 	}
+}
+
+// absolute makes the address of the documents one of this service.
+func (a *actor) absolute(u *answer.UnsupportedAction) *answer.UnsupportedAction {
+	if u == nil || !strings.HasPrefix(u.DocsURL, "/") {
+		return u
+	}
+	return &answer.UnsupportedAction{Reason: u.Reason, DocsURL: strings.TrimSuffix(a.host.options.PublicURL, "/") + u.DocsURL}
 }
 
 // tellEngine says once that the engine is away. It returns when to look again.

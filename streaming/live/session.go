@@ -65,7 +65,7 @@ func newSession(h *Host, st stream.State) *Session {
 	s.clerk = newClerk(h.options.Log, st.ID, s.heard)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.patience, s.abandon = context.WithCancel(context.Background())
-	s.watch = &watcher{host: h, clock: s.clock, report: s.deliver}
+	s.watch = &watcher{host: h, clock: s.clock, report: s.deliver, described: func() { notify(s.news) }}
 	s.watch.question.Store(&question{query: st.Query, narrative: st.Narrative})
 	if st.Livemode {
 		s.samples = h.sample(s.requestKeyframe)
@@ -309,7 +309,7 @@ func (s *Session) picture(p assemble.Picture) {
 	} else {
 		s.canned.push(p)
 	}
-	if !before.running {
+	if !before.fed {
 		notify(s.news)
 	}
 }

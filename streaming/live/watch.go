@@ -21,7 +21,7 @@ const (
 	// The waits before a call after one that failed.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 2 * time.Second
-	// refusedEvery is the time between two results of a question that no model can answer.
+	// refusedEvery is the time between two results of a question that the model cannot assess.
 	refusedEvery = time.Second
 )
 
@@ -50,6 +50,9 @@ type watcher struct {
 	clock    *clock
 	question atomic.Pointer[question]
 	report   func(context.Context, finding)
+	// described is called when vocabulary is set.
+	described  func()
+	vocabulary atomic.Pointer[query.Vocabulary] // of the latest model that was described
 
 	// Of the goroutine.
 	asked   *question // the question of opinion
@@ -62,8 +65,31 @@ type watcher struct {
 	refused time.Time // of the latest result without the engine
 }
 
+// assesses reports whether the model can assess a question. It is false until the model is described: the client pays
+// for no question that may turn out to have no answer.
+func (w *watcher) assesses(q query.Query) bool {
+	known := w.vocabulary.Load()
+	return known != nil && refusal(q, *known) == nil
+}
+
+// refusal is the result of a question that the model cannot assess, as for an analysis, or nil. The model must know one
+// of its subjects.
+func refusal(q query.Query, known query.Vocabulary) *answer.Result {
+	if !query.Assessable(q) {
+		return new(answer.Refused(q))
+	}
+	knows := func(s query.Subject) bool { _, ok := known.Lookup(s.Term); return ok }
+	if known.Open() || slices.ContainsFunc(q.Subjects, knows) {
+		return nil
+	}
+	return new(answer.Unknown(q, nil))
+}
+
 // run answers until ctx ends or the samples do.
 func (w *watcher) run(ctx context.Context) {
+	if query.Assessable(w.question.Load().query) {
+		_ = w.describe(ctx) // before the first sample, because the clock waits for it
+	}
 	for ctx.Err() == nil {
 		s, err := w.fresh(ctx)
 		if err != nil {
@@ -89,8 +115,14 @@ func (w *watcher) run(ctx context.Context) {
 // examine returns the result after a sample, or after a newer one. It returns nil when the sample needs no
 // result.
 func (w *watcher) examine(ctx context.Context, s decode.Sample) (*finding, error) {
-	if q := w.question.Load(); !query.Assessable(q.query) {
-		return w.refuse(q, s), nil
+	q := w.question.Load()
+	if query.Assessable(q.query) {
+		if err := w.describe(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if r := refusal(q.query, w.rules.Vocabulary); r != nil {
+		return w.refuse(q, *r, s), nil
 	}
 	leave, err := w.host.turns.take(ctx)
 	if err != nil {
@@ -100,10 +132,9 @@ func (w *watcher) examine(ctx context.Context, s decode.Sample) (*finding, error
 	s = w.newest(s)
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
-	if err := w.describe(ctx); err != nil {
-		return nil, err
+	if q = w.question.Load(); refusal(q.query, w.rules.Vocabulary) != nil {
+		return nil, errStaleAnswer
 	}
-	q := w.question.Load()
 	v := w.viewFor(q.query)
 	began := w.host.options.Now()
 	got, err := w.host.options.Engine.Detect(ctx, Request{
@@ -115,7 +146,7 @@ func (w *watcher) examine(ctx context.Context, s decode.Sample) (*finding, error
 	engine := w.host.options.Now().Sub(began)
 	v.known = got.Known
 	w.take(v, s, got)
-	if q = w.question.Load(); !v.covers(w.viewFor(q.query)) {
+	if q = w.question.Load(); refusal(q.query, w.rules.Vocabulary) != nil || !v.covers(w.viewFor(q.query)) {
 		return nil, errStaleAnswer
 	}
 	return &finding{result: w.answer(q, s.At, got.Detections), sampledAt: s.At, engine: engine}, nil
@@ -152,11 +183,15 @@ func (w *watcher) describe(ctx context.Context) error {
 	if w.info != nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	defer cancel()
 	info, err := w.host.options.Engine.Info(ctx)
 	if err != nil {
 		return err
 	}
 	w.info, w.rules = &info, w.host.options.Calibrations.For(info.Weights, info.Vocabulary)
+	w.vocabulary.Store(new(w.rules.Vocabulary))
+	w.described()
 	return nil
 }
 
@@ -204,7 +239,7 @@ func (w *watcher) answer(q *question, arrived time.Time, detections []evidence.D
 	ev := w.window.evidence(lengthS(q.query))
 	shown := w.opinion.next(verdictOf(answer.Decide(q.query, ev, w.rules)), arrived)
 	r := stream.Result{
-		AtS: digits(ev.DurationS), Answer: shown.answer, Confidence: shown.confidence, DetectedCount: shown.count,
+		AtS: digits(ev.DurationS), Answer: shown.answer, Confidence: shown.confidence, DetectedCount: shown.count, IndeterminateReason: shown.reason,
 		Detections: shownDetections(q.query, w.window.view.terms, detections, w.rules),
 	}
 	if q.narrative {
@@ -213,15 +248,15 @@ func (w *watcher) answer(q *question, arrived time.Time, detections []evidence.D
 	return r
 }
 
-// refuse returns the result of a question that no model can answer, once in a while.
-func (w *watcher) refuse(q *question, s decode.Sample) *finding {
+// refuse returns the result of a question that the model cannot assess, once in a while.
+func (w *watcher) refuse(q *question, r answer.Result, s decode.Sample) *finding {
 	if s.At.Sub(w.refused) < refusedEvery && w.asked == q {
 		return nil
 	}
 	w.refused, w.asked, w.opinion = s.At, q, opinion{}
-	v := verdictOf(answer.Refused(q.query))
 	return &finding{sampledAt: s.At, result: stream.Result{
-		AtS: digits(w.clock.at(s.At).Seconds()), Answer: v.answer, Confidence: v.confidence, DetectedCount: v.count,
+		AtS: digits(w.clock.at(s.At).Seconds()), Answer: r.Answer, Confidence: r.Confidence, DetectedCount: r.DetectedCount,
+		IndeterminateReason: r.IndeterminateReason, UnsupportedAction: r.UnsupportedAction,
 	}}
 }
 

@@ -165,10 +165,11 @@ type verdict struct {
 	answer     answer.Answer
 	confidence float64
 	count      *int
+	reason     *query.Reason // of an indeterminate answer
 }
 
 func verdictOf(r answer.Result) verdict {
-	return verdict{answer: r.Answer, confidence: r.Confidence, count: r.DetectedCount}
+	return verdict{answer: r.Answer, confidence: r.Confidence, count: r.DetectedCount, reason: r.IndeterminateReason}
 }
 
 // same reports whether two verdicts differ in confidence only.

@@ -39,11 +39,11 @@ func messages() map[string]message.Server {
 			Candidate: &message.Candidate{Candidate: "c", SDPMid: new("0"), SDPMLineIndex: new(uint16(0))},
 		},
 		`{"type":"live","live_started_at":"2026-11-23T11:00:00.123Z"}`: message.Live{LiveStartedAt: at},
-		`{"type":"result","seq":1,"t_s":0.2,"answer":"yes","confidence":0.9,"detected_count":null,"detections":[{"term":"dog","confidence":0.8,"box":[0,0.25,0.5,1]}]}`: message.Result{
+		`{"type":"result","seq":1,"t_s":0.2,"answer":"yes","confidence":0.9,"detected_count":null,"indeterminate_reason":null,"detections":[{"term":"dog","confidence":0.8,"box":[0,0.25,0.5,1]}]}`: message.Result{
 			Seq: 1, AtS: 0.2, Answer: answer.Yes, Confidence: 0.9,
 			Detections: []stream.Detection{{Term: "dog", Confidence: 0.8, Box: [4]float64{0, 0.25, 0.5, 1}}},
 		},
-		`{"type":"result","seq":2,"t_s":0,"answer":"indeterminate","confidence":0,"detected_count":3,"detections":[],"narrative_update":{"t_s":1,"text":"A dog."}}`: message.Result{
+		`{"type":"result","seq":2,"t_s":0,"answer":"indeterminate","confidence":0,"detected_count":3,"indeterminate_reason":null,"detections":[],"narrative_update":{"t_s":1,"text":"A dog."}}`: message.Result{
 			Seq: 2, Answer: answer.Indeterminate, DetectedCount: new(3), NarrativeUpdate: &stream.NarrativeUpdate{AtS: 1, Text: "A dog."},
 		},
 		`{"type":"prompt_updated","prompt":"Is there a dog?","query":` + string(shape) + `}`: message.PromptUpdated{Prompt: "Is there a dog?", Query: q},

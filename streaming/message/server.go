@@ -56,6 +56,10 @@ type Result struct {
 	Confidence float64 `json:"confidence"`
 	// DetectedCount is set for count questions, else nil.
 	DetectedCount *int `json:"detected_count"`
+	// IndeterminateReason and UnsupportedAction are those of answer.Result, with an absolute DocsURL. The second one
+	// is nil unless no model can answer the question.
+	IndeterminateReason *query.Reason             `json:"indeterminate_reason"`
+	UnsupportedAction   *answer.UnsupportedAction `json:"unsupported_action,omitempty"`
 	// Detections are the objects of the frame.
 	Detections []stream.Detection `json:"detections"`
 	// NarrativeUpdate is a new sentence, or nil.

@@ -168,7 +168,7 @@ func (n *node) events(lastID string) (next func() string) {
 func result(seq int64) message.Result { return message.Result{Seq: seq, Answer: "yes"} }
 
 func resultEvent(seq int64) string {
-	return fmt.Sprintf("event: result\nid: %d\ndata: {\"type\":\"result\",\"seq\":%d,\"t_s\":0,\"answer\":\"yes\",\"confidence\":0,\"detected_count\":null,\"detections\":[]}", seq, seq)
+	return fmt.Sprintf("event: result\nid: %d\ndata: {\"type\":\"result\",\"seq\":%d,\"t_s\":0,\"answer\":\"yes\",\"confidence\":0,\"detected_count\":null,\"indeterminate_reason\":null,\"detections\":[]}", seq, seq)
 }
 
 func TestEvents(t *testing.T) {

@@ -3078,6 +3078,7 @@ type StreamDetection struct {
 		Confidence float64   `json:"confidence"`
 		Term       string    `json:"term"`
 	} `json:"detections"`
+	IndeterminateReason *IndeterminateReason `json:"indeterminate_reason"`
 
 	// NarrativeUpdate Only if the narrative has a new sentence.
 	NarrativeUpdate *struct {
@@ -3085,6 +3086,9 @@ type StreamDetection struct {
 		Text string  `json:"text"`
 	} `json:"narrative_update,omitempty"`
 	TS float64 `json:"t_s"`
+
+	// UnsupportedAction Why the question is not supported. Absent (never null) if it is.
+	UnsupportedAction *UnsupportedAction `json:"unsupported_action,omitempty"`
 }
 
 // StreamDetectionAnswer defines model for StreamDetection.Answer.

@@ -18,7 +18,7 @@ import (
 func (n *Node) host(t *term) live.Options {
 	return live.Options{
 		Peers: live.WebRTC(n.Media), FFmpeg: n.FFmpeg, Colors: colors, Engine: engine{n.Engine}, Log: journal{n, t},
-		Calibrations: n.Calibrations, Compile: n.Commands.CompileStreamPrompt, Canned: n.canned, Record: n.Recordings.Open, Relay: n.relayOf, Windows: n.Windows, Grace: n.Grace,
+		Calibrations: n.Calibrations, Compile: n.Commands.CompileStreamPrompt, Canned: n.canned, Record: n.Recordings.Open, Relay: n.relayOf, Windows: n.Windows, Grace: n.Grace, PublicURL: n.PublicURL,
 		Timed: n.Timed, Media: n.Counted, Logger: n.Log, Now: n.Now,
 	}
 }
@@ -52,7 +52,10 @@ var cannedBox = [4]float64{0.25, 0.25, 0.5, 0.5}
 // canned returns the result of test mode.
 func (n *Node) canned(q query.Query) stream.Result {
 	r := n.Commands.Fixture.Answer(q)
-	out := stream.Result{Answer: r.Answer, Confidence: r.Confidence, DetectedCount: r.DetectedCount}
+	out := stream.Result{
+		Answer: r.Answer, Confidence: r.Confidence, DetectedCount: r.DetectedCount,
+		IndeterminateReason: r.IndeterminateReason, UnsupportedAction: r.UnsupportedAction,
+	}
 	if r.Answer == answer.Yes && len(q.SearchTerms) > 0 {
 		out.Detections = []stream.Detection{{Term: q.SearchTerms[0], Confidence: r.Confidence, Box: cannedBox}}
 	}

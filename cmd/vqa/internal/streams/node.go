@@ -49,6 +49,8 @@ type Options struct {
 	Calibrations answer.Calibrations
 	Windows      stream.Windows
 	Grace        time.Duration
+	// PublicURL is the base URL of the service.
+	PublicURL string
 	// MaxSession is the longest session, for the life of credentials.
 	MaxSession time.Duration
 	Recordings Recordings

@@ -7,7 +7,7 @@ import { testConnection } from "./connection.js";
 import type { Detection, EndReason, Query, ServerMessage, Stream } from "./messages.js";
 import { Session } from "./session.js";
 import { open, type Kind, type Source } from "./source.js";
-import { answerWords, clock, connectionWords, count, endAdvice, endTitle, errorWords, percent } from "./words.js";
+import { answerWords, clock, connectionWords, count, endAdvice, endTitle, errorWords, percent, whyWords } from "./words.js";
 
 // How often the sent size and rate are read, in milliseconds.
 const statsEvery = 1000;
@@ -37,9 +37,11 @@ const boxes = find("boxes", HTMLCanvasElement);
 const state = find("state", HTMLElement);
 const trouble = find("trouble", HTMLElement);
 const outcome = find("outcome", HTMLElement);
+const testMode = find("test-mode", HTMLElement);
 const shown = {
   asked: find("asked", HTMLElement),
   answer: find("answer", HTMLElement),
+  why: find("why", HTMLElement),
   confidence: find("confidence", HTMLElement),
   objects: find("objects", HTMLElement),
   clock: find("clock", HTMLElement),
@@ -125,6 +127,8 @@ async function start(): Promise<void> {
   const kind = chosen();
   phase("starting", "Opening the video…");
   for (const field of Object.values(shown)) say(field, "–");
+  say(shown.why, "");
+  testMode.hidden = true;
   say(shown.asked, prompt);
   try {
     video = await open(kind, file.files?.[0] ?? null, view);
@@ -179,6 +183,8 @@ function receive(message: ServerMessage): void {
     case "result":
       if (document.body.dataset["phase"] !== "live") phase("live", "Live.");
       say(shown.answer, answerWords(message, asked));
+      say(shown.why, whyWords(message));
+      testMode.hidden = !session?.canned;
       say(shown.confidence, percent(message.confidence));
       say(shown.clock, clock(message.t_s));
       show(message.detections);
@@ -188,7 +194,9 @@ function receive(message: ServerMessage): void {
       asked = message.query;
       // The old answer is not one to the new question.
       say(shown.answer, "–");
+      say(shown.why, "");
       say(shown.confidence, "–");
+      testMode.hidden = true;
       show([]);
       break;
     case "metering":

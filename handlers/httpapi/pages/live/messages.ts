@@ -8,6 +8,7 @@ export interface Query {
 
 export interface Stream {
   id: string;
+  livemode: boolean;
   status: "queued" | "ready" | "live" | "ended";
   end_reason: EndReason | null;
   query: Query | null;
@@ -52,6 +53,9 @@ export interface Result {
   answer: "yes" | "no" | "indeterminate";
   confidence: number;
   detected_count: number | null;
+  indeterminate_reason: string | null;
+  // Present when no model of the service can answer the question.
+  unsupported_action?: { reason: string; docs_url: string };
   detections: Detection[];
 }
 

@@ -58,6 +58,11 @@ export class Session {
     return session;
   }
 
+  // canned says that the answers are fixed ones, of test mode.
+  get canned(): boolean {
+    return !this.stream.livemode;
+  }
+
   updatePrompt(prompt: string): boolean {
     return this.#send({ type: "update_prompt", prompt });
   }

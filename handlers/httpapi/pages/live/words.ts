@@ -81,6 +81,18 @@ export function answerWords(result: Result, asked: Query | null): string {
   return result.answer;
 }
 
+// Why there is no answer.
+const reasons: Record<string, string> = {
+  low_confidence: "The model found something, but its confidence is too low for an answer.",
+  nothing_detected: "The model found nothing, or does not know what the question names.",
+};
+
+// whyWords says why an answer is not certain, or nothing.
+export function whyWords(result: Result): string {
+  if (result.unsupported_action) return `${result.unsupported_action.reason} Nothing is billed until you change the question.`;
+  return reasons[result.indeterminate_reason ?? ""] ?? "";
+}
+
 export function percent(part: number): string {
   return `${Math.round(100 * part)}%`;
 }

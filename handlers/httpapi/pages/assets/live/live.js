@@ -5,7 +5,7 @@ import { draw, list } from "./boxes.js";
 import { testConnection } from "./connection.js";
 import { Session } from "./session.js";
 import { open } from "./source.js";
-import { answerWords, clock, connectionWords, count, endAdvice, endTitle, errorWords, percent } from "./words.js";
+import { answerWords, clock, connectionWords, count, endAdvice, endTitle, errorWords, percent, whyWords } from "./words.js";
 // How often the sent size and rate are read, in milliseconds.
 const statsEvery = 1000;
 function find(id, kind) {
@@ -33,9 +33,11 @@ const boxes = find("boxes", HTMLCanvasElement);
 const state = find("state", HTMLElement);
 const trouble = find("trouble", HTMLElement);
 const outcome = find("outcome", HTMLElement);
+const testMode = find("test-mode", HTMLElement);
 const shown = {
     asked: find("asked", HTMLElement),
     answer: find("answer", HTMLElement),
+    why: find("why", HTMLElement),
     confidence: find("confidence", HTMLElement),
     objects: find("objects", HTMLElement),
     clock: find("clock", HTMLElement),
@@ -116,6 +118,8 @@ async function start() {
     phase("starting", "Opening the video…");
     for (const field of Object.values(shown))
         say(field, "–");
+    say(shown.why, "");
+    testMode.hidden = true;
     say(shown.asked, prompt);
     try {
         video = await open(kind, file.files?.[0] ?? null, view);
@@ -175,6 +179,8 @@ function receive(message) {
             if (document.body.dataset["phase"] !== "live")
                 phase("live", "Live.");
             say(shown.answer, answerWords(message, asked));
+            say(shown.why, whyWords(message));
+            testMode.hidden = !session?.canned;
             say(shown.confidence, percent(message.confidence));
             say(shown.clock, clock(message.t_s));
             show(message.detections);
@@ -184,7 +190,9 @@ function receive(message) {
             asked = message.query;
             // The old answer is not one to the new question.
             say(shown.answer, "–");
+            say(shown.why, "");
             say(shown.confidence, "–");
+            testMode.hidden = true;
             show([]);
             break;
         case "metering":

@@ -44,6 +44,10 @@ export class Session {
         session.#connect();
         return session;
     }
+    // canned says that the answers are fixed ones, of test mode.
+    get canned() {
+        return !this.stream.livemode;
+    }
     updatePrompt(prompt) {
         return this.#send({ type: "update_prompt", prompt });
     }

@@ -2986,6 +2986,8 @@ export interface components {
             answer: "yes" | "no" | "indeterminate";
             confidence: number;
             detected_count: number | null;
+            indeterminate_reason: components["schemas"]["IndeterminateReason"] | null;
+            unsupported_action?: components["schemas"]["UnsupportedAction"];
             detections: {
                 term: string;
                 confidence: number;
