@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 
 	"vqa/cmd/vqa/internal/client"
 	"vqa/domain/answer"
@@ -25,17 +26,28 @@ func checkFile(file io.ReadSeeker) error {
 // returns nil, because these need an analysis.
 func (s *session) refusal(ctx context.Context, o askOptions, prompt string) (*client.Analysis, error) {
 	q, ok, err := s.Parse(ctx, prompt)
-	if err != nil || !ok || o.json || o.narrative || query.Assessable(q) || s.TakesAnyTerm(ctx, o.model) {
+	if err != nil || !ok || o.json || o.narrative {
 		return nil, err
 	}
-	raw, err := json.Marshal(answer.Refused(q))
+	vocabulary := s.Vocabulary(ctx, o.model)
+	known := func(subject query.Subject) bool { _, ok := vocabulary.Lookup(subject.Term); return ok }
+	var result answer.Result
+	switch {
+	case vocabulary.Open():
+		return nil, nil
+	case !query.Assessable(q):
+		result = answer.Refused(q)
+		result.UnsupportedAction.DocsURL = s.Base + result.UnsupportedAction.DocsURL
+	case !slices.ContainsFunc(q.Subjects, known):
+		result = answer.Unknown(q, nil)
+	default:
+		return nil, nil
+	}
+	raw, err := json.Marshal(result)
 	if err != nil {
 		return nil, err
 	}
-	a := client.Analysis{Status: "completed", Livemode: true, Prompt: &prompt}
-	if err := json.Unmarshal(raw, &a.Result); err != nil {
-		return nil, err
-	}
-	a.Result.UnsupportedAction.DocsURL = s.Base + a.Result.UnsupportedAction.DocsURL
-	return &a, nil
+	a := client.Analysis{Status: "completed", Livemode: true, Prompt: &prompt, Suggestions: answer.Suggestions(q, vocabulary)}
+	a.Query.Subjects = q.Subjects
+	return &a, json.Unmarshal(raw, &a.Result)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"vqa/cmd/vqa/internal/client"
@@ -30,8 +31,13 @@ var reasons = map[string]string{
 
 // unknownSubject explains an analysis that ended without examining the video, because no subject of
 // the query is a class of the model.
-const unknownSubject = `The model cannot detect the subject of the question, so the video was not analyzed. ` +
-	`Ask about a class that GET /v1/models lists, for example "Is there a dog?".`
+func unknownSubject(a client.Analysis) string {
+	var terms []string
+	for _, s := range a.Query.Subjects {
+		terms = append(terms, strconv.Quote(s.Term))
+	}
+	return "The model does not know " + strings.Join(terms, " or ") + ", so the video was not analyzed."
+}
 
 // printAnswer draws a completed analysis for a person.
 func printAnswer(out terminal.Screen, a client.Analysis) {
@@ -45,6 +51,13 @@ func printAnswer(out terminal.Screen, a client.Analysis) {
 		for _, line := range wrapped(part, out.Columns-len(terminal.Margin)) {
 			fmt.Fprintf(out, "%s%s\n", terminal.Margin, line)
 		}
+	}
+	for i, question := range a.Suggestions {
+		label := "            "
+		if i == 0 {
+			label = "ask instead "
+		}
+		fmt.Fprintf(out, "%s%s%s\n", terminal.Margin, label, terminal.Printable(question))
 	}
 	printClips(out, r)
 	printNarrative(out, a)
@@ -84,7 +97,7 @@ func explain(a client.Analysis) []string {
 			return []string{terminal.Printable(r.UnsupportedAction.Reason), "more        " + terminal.Printable(r.UnsupportedAction.DocsURL)}
 		}
 		if a.Livemode && a.StartedAt == nil && r.IndeterminateReason != nil && *r.IndeterminateReason == "nothing_detected" {
-			why = unknownSubject
+			why = unknownSubject(a)
 		}
 		return []string{terminal.Printable(why)}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/query"
 )
 
 // result is a result with confidence 0.9.
@@ -93,13 +94,13 @@ func TestPrintAnswer(t *testing.T) {
 		"a subject that the model does not know": {func(a *client.Analysis) {
 			a.Result = result("indeterminate", nil)
 			a.Result.IndeterminateReason = &reason
+			a.Query.Subjects, a.Suggestions = []query.Subject{{Term: "unicorn"}}, []string{"Is there a horse?", "Is there a dog?"}
 		}, `
   INDETERMINATE  Is there a dog?
-  The model cannot detect the subject of
-  the question, so the video was not
-  analyzed. Ask about a class that GET
-  /v1/models lists, for example "Is
-  there a dog?".
+  The model does not know "unicorn", so
+  the video was not analyzed.
+  ask instead Is there a horse?
+              Is there a dog?
 
   not billed · sight-1 · an_1
 `},

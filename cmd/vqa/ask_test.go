@@ -174,6 +174,11 @@ func TestAskBesideAServer(t *testing.T) {
 		require.Contains(t, out, "INDETERMINATE  What is happening?")
 		require.Contains(t, out, c.PublicURL+"/docs/questions#open_ended")
 		require.Contains(t, out, "nothing was uploaded or billed")
+		require.Contains(t, out, "  ask instead Is there a ")
+		out, _, err = ask(t.Context(), fresh, "How many unicorns are there?", false)
+		require.NoError(t, err)
+		require.Contains(t, out, `The model does not know "unicorn"`)
+		require.Contains(t, out, "nothing was uploaded or billed")
 		require.Len(t, s.videosOf(t, c), before)
 	})
 	t.Run("a server at another address is found through the data folder", func(t *testing.T) {

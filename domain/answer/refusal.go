@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 
 	"vqa/domain/query"
@@ -21,8 +22,16 @@ func refusal(q query.Query, reason query.Reason) string {
 		}
 		return conditionRefusal(c)
 	}
-	return fmt.Sprintf("Questions of the form %q are not answered. Ask about visible objects: whether they are there, how many, when, or in which "+
-		`part of the picture. For example: "Is there a dog?".`, q.PromptIntent)
+	return cmp.Or(notUnderstood(q), fmt.Sprintf("Questions of the form %q are not answered.", q.PromptIntent)) +
+		` Ask about visible objects: whether they are there, how many, when, or in which part of the picture. For example: "Is there a dog?".`
+}
+
+// notUnderstood names the words without which a question would be answered. It is empty when there are none.
+func notUnderstood(q query.Query) string {
+	if _, words, ok := leaveOut(q, query.COCO()); ok {
+		return fmt.Sprintf("%q was not understood.", words)
+	}
+	return ""
 }
 
 // conditionRefusal explains a condition that cannot be assessed.
@@ -58,7 +67,7 @@ var obstacleReasons = map[query.Obstacle]string{
 
 // openEndedRefusal explains a question that matches none of the supported forms.
 func openEndedRefusal(q query.Query) string {
-	why := "This was not understood as a question with a yes, a no or a number for an answer."
+	why := cmp.Or(notUnderstood(q), "This was not understood as a question with a yes, a no or a number for an answer.")
 	if len(q.UnassessableComponents) > 0 {
 		why = obstacleReasons[q.UnassessableComponents[0].Kind]
 	}

@@ -95,7 +95,7 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 	if c.ValidateOnly {
 		x.NothingStored = true
 		var out api.AnalysisOrPreview
-		err := out.FromAnalysisPreview(s.renderPreview(plan))
+		err := out.FromAnalysisPreview(s.renderPreview(ctx, plan))
 		return api.CreateAnalysis200JSONResponse(out), err
 	}
 	a := s.readBack(ctx, x, plan.Analysis)

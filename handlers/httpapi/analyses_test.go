@@ -280,6 +280,7 @@ func TestASubjectThatTheModelDoesNotKnow(t *testing.T) {
 		preview := ask(prompt, `, "validate_only": true`)
 		require.Equal(t, []any{200, false, 0.0}, []any{preview.StatusCode, preview.at("assessable"), preview.at("estimated_seconds")}, string(preview.raw))
 		require.Contains(t, preview.at("note"), `does not know "unicorn"`)
+		require.Equal(t, []any{"Is there a person?"}, preview.at("suggestions"))
 		got := ask(prompt, "")
 		require.Equal(t, http.StatusAccepted, got.StatusCode, string(got.raw))
 		require.Equal(t, []any{"completed", "indeterminate", "nothing_detected", 0.0, 0.0, 0.0}, []any{
@@ -297,6 +298,9 @@ func TestASubjectThatTheModelDoesNotKnow(t *testing.T) {
 	mixed := ask("Is there a dog or a unicorn?", `, "validate_only": true`)
 	require.Equal(t, true, mixed.at("assessable"), string(mixed.raw))
 	require.Contains(t, mixed.at("note"), `"unicorn"`)
+	require.NotContains(t, string(mixed.raw), "suggestions", "the dog is enough for an answer")
+	refused := ask("How many fluffy dogs are there?", "")
+	require.Equal(t, "How many dogs are there?", refused.at("suggestions.0"))
 	require.Equal(t, "queued", ask("Is there a dog or a unicorn?", "").at("status"), "the dog is enough for an answer")
 
 	batch := c.do(http.MethodPost, "/v1/analyses/batch", fmt.Sprintf(`{"video_id": %q, "prompts": ["Is there a unicorn?", "Is there a dog?"]}`, videoID))

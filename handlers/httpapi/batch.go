@@ -33,7 +33,7 @@ func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBa
 	warnOfAlias(x, c.Model, batch.Analyses[0].Analysis.Model)
 	if c.ValidateOnly {
 		x.NothingStored = true
-		return api.CreateAnalysisBatch200JSONResponse(s.renderBatchPreview(batch)), nil
+		return api.CreateAnalysisBatch200JSONResponse(s.renderBatchPreview(ctx, batch)), nil
 	}
 	out := api.AnalysisBatch{
 		Id: batch.ID, Object: api.AnalysisBatchObjectAnalysisBatch, VideoId: batch.VideoID,
@@ -91,7 +91,7 @@ func (s *server) batchPricing(estimates []*int64) api.BatchPricing {
 }
 
 // renderBatchPreview renders the response to validate_only.
-func (s *server) renderBatchPreview(batch command.PlannedBatch) api.AnalysisBatchPreview {
+func (s *server) renderBatchPreview(ctx context.Context, batch command.PlannedBatch) api.AnalysisBatchPreview {
 	out := api.AnalysisBatchPreview{
 		Object: api.AnalysisBatchPreviewObjectAnalysisBatchPreview, VideoId: batch.VideoID,
 		Prompts: make([]api.BatchPromptPreview, len(batch.Analyses)), Pricing: s.batchPricing(estimates(batch)),
@@ -101,6 +101,9 @@ func (s *server) renderBatchPreview(batch command.PlannedBatch) api.AnalysisBatc
 			Index: i, Query: p.Analysis.Query, ParseMode: api.ParseMode(p.Analysis.ParseMode), Assessable: p.Assessable,
 			EstimatedSeconds: p.EstimatedSeconds, EstimatedCostUsd: s.cost(p.EstimatedSeconds), DiscountPct: p.DiscountPct,
 			Note: note(p),
+		}
+		if !p.Assessable {
+			out.Prompts[i].Suggestions = s.suggestions(ctx, p.Analysis.Query)
 		}
 	}
 	return out

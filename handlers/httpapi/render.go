@@ -13,7 +13,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"vqa/domain/analysis"
+	"vqa/domain/answer"
 	"vqa/domain/credit"
+	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
@@ -126,6 +128,9 @@ func (s *server) renderAnalysis(ctx context.Context, a resources.Analysis) api.A
 	}
 	if a.Result != nil {
 		out.Result = new(s.renderResult(*a.Result))
+		if a.Livemode && a.StartedAt == nil && a.Result.Answer == answer.Indeterminate {
+			out.Suggestions = s.suggestions(ctx, a.Query)
+		}
 	}
 	if a.Error != nil {
 		out.Error = &api.ResourceError{Code: string(a.Error.Code), Message: a.Error.Message}
@@ -144,13 +149,31 @@ func (s *server) renderAnalysis(ctx context.Context, a resources.Analysis) api.A
 	return out
 }
 
+// suggestions returns questions that are answered instead of a query, or nil.
+func (s *server) suggestions(ctx context.Context, q query.Query) *[]string {
+	vocabulary := query.COCO()
+	if s.Vocabulary != nil {
+		if terms, ok := s.Vocabulary(ctx); ok {
+			vocabulary = query.VocabularyOf(terms)
+		}
+	}
+	all := answer.Suggestions(q, vocabulary)
+	if len(all) == 0 {
+		return nil
+	}
+	return &all
+}
+
 // renderPreview renders the response to validate_only.
-func (s *server) renderPreview(p command.PlannedAnalysis) api.AnalysisPreview {
+func (s *server) renderPreview(ctx context.Context, p command.PlannedAnalysis) api.AnalysisPreview {
 	out := api.AnalysisPreview{
 		Object: api.AnalysisPreviewObjectAnalysisPreview, Query: p.Analysis.Query, ParseMode: api.ParseMode(p.Analysis.ParseMode),
 		Assessable: p.Assessable, VideoDurationS: p.DurationS, EstimatedSeconds: p.EstimatedSeconds,
 	}
 	out.EstimatedCostUsd, out.Note = s.cost(p.EstimatedSeconds), note(p)
+	if !p.Assessable {
+		out.Suggestions = s.suggestions(ctx, p.Analysis.Query)
+	}
 	return out
 }
 

@@ -106,6 +106,7 @@ type checked struct {
 	QuestionType     string            `json:"question_type"`
 	SearchTerms      []string          `json:"search_terms,omitempty"`
 	NotAssessed      []string          `json:"not_assessed,omitempty"`
+	Suggestions      *[]string         `json:"suggestions,omitempty"`
 	VideoDurationS   *float64          `json:"video_duration_s,omitempty"`
 	EstimatedSeconds *int64            `json:"estimated_seconds,omitempty"`
 	EstimatedUSD     *json.Number      `json:"estimated_usd,omitempty"`
@@ -120,14 +121,14 @@ func validateAnalysis(ctx context.Context, c *call) (any, error) {
 	}
 	out := checked{
 		Assessable: p.Assessable, Note: p.Note, QuestionType: string(p.Query.PromptIntent), SearchTerms: p.Query.SearchTerms,
-		VideoDurationS: p.VideoDurationS, EstimatedSeconds: p.EstimatedSeconds, EstimatedUSD: p.EstimatedCostUsd, Query: p.Query,
+		VideoDurationS: p.VideoDurationS, EstimatedSeconds: p.EstimatedSeconds, EstimatedUSD: p.EstimatedCostUsd, Query: p.Query, Suggestions: p.Suggestions,
 		Next: "Call create_analysis with the same arguments.",
 	}
 	for _, u := range p.Query.UnassessableComponents {
 		out.NotAssessed = append(out.NotAssessed, u.Text)
 	}
 	if !p.Assessable {
-		out.Next = "Rephrase the question by the note and call validate_analysis again."
+		out.Next = "Rephrase the question by the note, or use one of the suggestions, and call validate_analysis again."
 	}
 	return out, nil
 }

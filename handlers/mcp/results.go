@@ -106,6 +106,7 @@ type analysis struct {
 	IndeterminateReason string       `json:"indeterminate_reason,omitempty"`
 	Note                string       `json:"note,omitempty"`
 	NotAssessed         []string     `json:"not_assessed,omitempty"`
+	Suggestions         *[]string    `json:"suggestions,omitempty"`
 	Clips               []clip       `json:"clips,omitempty"`
 	ClipsTotal          int          `json:"clips_total,omitempty"`
 	CountEvidence       []clip       `json:"count_evidence,omitempty"`
@@ -143,7 +144,7 @@ func (s *endpoint) analysisOf(a api.Analysis) analysis {
 	out := analysis{
 		ID: a.Id, Livemode: a.Livemode, Status: string(a.Status), VideoID: a.VideoId, Prompt: a.Prompt, Model: a.Model,
 		QueuePosition: a.QueuePosition, EstimatedStartS: a.EstimatedStartS, Error: failureOf(a.Error), RerunEligible: a.RerunEligible,
-		CreatedAt: a.CreatedAt, CompletedAt: a.CompletedAt,
+		CreatedAt: a.CreatedAt, CompletedAt: a.CompletedAt, Suggestions: a.Suggestions,
 	}
 	if a.Progress != nil {
 		out.Percent = &a.Progress.Percent

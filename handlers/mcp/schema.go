@@ -79,7 +79,8 @@ var (
 		"query":          {"type": "object", "description": "The compiled query. unassessable_components are parts of the question that no model assesses."},
 		"progress":       orNull(object(map[string]schema{"stage": text("The current step."), "percent": number("0 to 100.")}, "percent")),
 		"queue_position": orNull(integer("1 is next.")), "estimated_start_s": orNull(integer("Seconds until the start.")),
-		"result": orNull(answerSchema),
+		"result":      orNull(answerSchema),
+		"suggestions": list(text("A question."), "Questions that are answered. Only if this one was not."),
 		"narrative": orNull(object(map[string]schema{
 			"status": text("generating, ready or failed."), "entries": list(object(map[string]schema{"t_s": number("Seconds."), "text": text("What happens.")}), "In order."),
 		}, "status", "entries")),

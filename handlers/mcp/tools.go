@@ -138,6 +138,7 @@ func (s *endpoint) table() []*tool {
 				"assessable": boolean("True if the question can be answered."), "note": text("Why the question cannot be answered fully."),
 				"question_type": text("The form of the question, such as presence, count or action."), "search_terms": list(text("A term."), "The terms that the model searches in the frames."),
 				"not_assessed":     list(text("A part of the question."), "Parts of the question that no model assesses."),
+				"suggestions":      list(text("A question."), "Questions that are answered. Only if assessable is false."),
 				"video_duration_s": number("Seconds."), "estimated_seconds": integer("Credits: seconds of video. Absent if the duration is unknown."),
 				"estimated_usd": number("Their price in US dollars."), "query": {"type": "object", "description": "The compiled query, for query of create_analysis."},
 				"next": text("What to do next."),

@@ -1882,6 +1882,9 @@ type Analysis struct {
 	Result    *Result    `json:"result"`
 	StartedAt *time.Time `json:"started_at"`
 
+	// Suggestions Questions that are answered. Only if the model could not examine the video for this one.
+	Suggestions *[]string `json:"suggestions,omitempty"`
+
 	// Usage Only when the analysis is terminal.
 	Usage   *Usage  `json:"usage"`
 	VideoId VideoId `json:"video_id"`
@@ -1958,8 +1961,11 @@ type AnalysisPreview struct {
 	ParseMode ParseMode `json:"parse_mode"`
 
 	// Query The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`.
-	Query          CompiledQuery `json:"query"`
-	VideoDurationS *float64      `json:"video_duration_s"`
+	Query CompiledQuery `json:"query"`
+
+	// Suggestions Questions that are answered. Only if `assessable` is false.
+	Suggestions    *[]string `json:"suggestions,omitempty"`
+	VideoDurationS *float64  `json:"video_duration_s"`
 }
 
 // AnalysisPreviewObject defines model for AnalysisPreview.Object.
@@ -2053,6 +2059,9 @@ type BatchPromptPreview struct {
 
 	// Query The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`.
 	Query CompiledQuery `json:"query"`
+
+	// Suggestions Questions that are answered. Only if `assessable` is false.
+	Suggestions *[]string `json:"suggestions,omitempty"`
 }
 
 // Capabilities defines model for Capabilities.

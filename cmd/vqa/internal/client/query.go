@@ -23,26 +23,26 @@ func (c *Client) Parse(ctx context.Context, prompt string) (q query.Query, ok bo
 	return parsed.CompiledQuery, err == nil, ctx.Err()
 }
 
-// TakesAnyTerm reports whether the model answers questions about any term. It returns true for a
-// model that the server does not list, and when the server does not answer.
-func (c *Client) TakesAnyTerm(ctx context.Context, model string) bool {
+// Vocabulary returns the classes of a model. The vocabulary is open for a model that takes any term, for one that
+// the server does not list, and when the server does not answer.
+func (c *Client) Vocabulary(ctx context.Context, model string) query.Vocabulary {
 	var list struct {
 		Data []struct {
 			ID           string   `json:"id"`
 			Aliases      []string `json:"aliases"`
 			Default      bool     `json:"default"`
 			Capabilities struct {
-				OpenVocabulary bool `json:"open_vocabulary"`
+				Vocabulary []string `json:"vocabulary"`
 			} `json:"capabilities"`
 		} `json:"data"`
 	}
 	if c.Once(ctx, http.MethodGet, "/v1/models", nil, nil, &list) != nil {
-		return true
+		return query.VocabularyOf(nil)
 	}
 	for _, m := range list.Data {
 		if m.ID == model || slices.Contains(m.Aliases, model) || model == "" && m.Default {
-			return m.Capabilities.OpenVocabulary
+			return query.VocabularyOf(m.Capabilities.Vocabulary)
 		}
 	}
-	return true
+	return query.VocabularyOf(nil)
 }

@@ -3,6 +3,8 @@ package client
 import (
 	"encoding/json"
 	"time"
+
+	"vqa/domain/query"
 )
 
 // Video has the fields of a video that the command line uses.
@@ -28,10 +30,13 @@ type Analysis struct {
 	// StartedAt is nil when the analysis ended without examining the video.
 	StartedAt *time.Time `json:"started_at"`
 	Query     struct {
-		PromptIntent string `json:"prompt_intent"`
+		PromptIntent string          `json:"prompt_intent"`
+		Subjects     []query.Subject `json:"subjects"`
 	} `json:"query"`
-	Model    string `json:"model"`
-	Progress *struct {
+	// Suggestions are questions that are answered. They come with one that is not.
+	Suggestions []string `json:"suggestions"`
+	Model       string   `json:"model"`
+	Progress    *struct {
 		Stage   string  `json:"stage"`
 		Percent float64 `json:"percent"`
 	} `json:"progress"`

@@ -2514,6 +2514,8 @@ export interface components {
             estimated_start_s: number | null;
             /** @description Only when `completed`. */
             result: components["schemas"]["Result"] | null;
+            /** @description Questions that are answered. Only if the model could not examine the video for this one. */
+            suggestions?: string[];
             /** @description Only when `completed` and if `options.narrative` is true. */
             narrative: components["schemas"]["Narrative"] | null;
             /** @description Only when `completed` and if there is an annotated video. It is rendered after the answer. Its URL waits until the file is ready, returns 503 with `Retry-After` if that takes long, and 404 if rendering failed. */
@@ -2699,6 +2701,8 @@ export interface components {
             assessable: boolean;
             /** @description Why the question cannot be answered fully. Null if it can. */
             note: string | null;
+            /** @description Questions that are answered. Only if `assessable` is false. */
+            suggestions?: string[];
             video_duration_s: number | null;
             /** Format: int64 */
             estimated_seconds: number | null;
@@ -2764,6 +2768,8 @@ export interface components {
             assessable: boolean;
             /** @description Why the question cannot be answered fully. Null if it can. */
             note: string | null;
+            /** @description Questions that are answered. Only if `assessable` is false. */
+            suggestions?: string[];
             /** Format: int64 */
             estimated_seconds: number | null;
             estimated_cost_usd: number | null;
