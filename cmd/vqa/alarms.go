@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"vqa/cmd/vqa/internal/doctor"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/feed"
 )
@@ -69,6 +69,16 @@ func subscriberAlarms(all []feed.Subscriber) (alarms []alarm) {
 		}
 	}
 	return alarms
+}
+
+// inspectAlarm describes a raised alarm for vqa doctor. Broken means that somebody else changed stored rows.
+func inspectAlarm(name string) doctor.Finding {
+	f := doctor.Finding{Verdict: doctor.Warning, Detail: "the service has raised " + name, Fix: "run the command that the log of the service has with \"alarm raised\""}
+	switch name {
+	case alarmForged, alarmLedger:
+		f.Verdict, f.Fix = doctor.Broken, verifyAll
+	}
+	return f
 }
 
 // alarmWatch reads the subscribers from time to time and keeps the alarms.
@@ -146,13 +156,18 @@ func (w *alarmWatch) known() (subscribers []feed.Subscriber, alarms []alarm) {
 	return w.subscribers, alarms
 }
 
-// names returns the names of the raised alarms, in order.
+// names returns the names of the raised alarms, in order: those about subscribers as of the last check, and those that
+// only this node knows as of now.
 func (w *alarmWatch) names() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	names := []string{}
-	for key := range maps.Keys(w.raised) {
-		names = append(names, key[0])
+	if w.own != nil {
+		for _, a := range w.own() {
+			names = append(names, a.name)
+		}
+	}
+	_, subscribers := w.known()
+	for _, a := range subscribers {
+		names = append(names, a.name)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -53,7 +53,7 @@ func (c config) installation() doctor.Installation {
 		DatabaseURL: c.DatabaseURL, PostgresBin: c.PostgresBin, InspectLog: inspectLog,
 		Released: catalog(c)[0].CreatedAt, Now: machineTime,
 		EngineServers: len(c.InferenceURL) > 0, Patience: c.InferencePatience, LLMTimeout: c.LLMTimeout,
-		CompareInstallation: c.compareInstallation, Subscribers: checkSubscribers, Witnesses: c.inspectWitnesses,
+		CompareInstallation: c.compareInstallation, Subscribers: checkSubscribers, Ledger: c.inspectLedger, Alarm: inspectAlarm, Witnesses: c.inspectWitnesses,
 		OpenFFmpeg: c.openFFmpeg, Picture: extractPicture, OpenEngine: c.engine,
 		LanguageModel: c.languageModel, VisionModel: c.visionModel,
 	}

@@ -39,7 +39,7 @@ func (f *forged) note(row *eventstore.ForgedError) {
 }
 
 // verifyAll is the command that names every row that the service did not write.
-const verifyAll = "vqa ledger verify --all-streams"
+const verifyAll = "vqa ledger verify"
 
 // alarms returns the alarms about the collected rows. Only a restart clears them.
 func (f *forged) alarms() (raised []alarm) {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -25,41 +23,23 @@ type logAct struct {
 	At     time.Time `json:"at"`
 }
 
-// transparency is what the checkpoints outside the database say about the history of their log.
+// transparency is what the log outside the database says, and whether the database was compared with it.
 type transparency struct {
 	// Origin is empty when no log was found at the place of the checkpoints.
-	Origin string   `json:"origin"`
-	Size   int64    `json:"size"`
-	Acts   []logAct `json:"acts"`
-	// Problem says why the place cannot be read, or that the statements there contradict each other or a pinned key.
+	Origin string `json:"origin"`
+	// Size is the number of leaves of the newest checkpoint, and Position the position of the last of them that was compared.
+	Size     int64    `json:"size"`
+	Position int64    `json:"position"`
+	Acts     []logAct `json:"acts"`
+	// Compared is true when the database was compared with the newest checkpoint, also when they differ.
+	Compared bool `json:"compared"`
+	// Problem is the first difference, or why nothing was compared.
 	Problem string `json:"problem,omitempty"`
-	wrong   bool
 }
 
-// transparencyLog reads the acts about the transparency log. It needs no database.
-func (a *app) transparencyLog(ctx context.Context) transparency {
-	t := transparency{Acts: []logAct{}}
-	err := a.readTransparency(ctx, &t)
-	if err != nil {
-		t.Problem, t.wrong = err.Error(), errors.As(err, new(*seal.Finding))
-	}
-	return t
-}
-
-func (a *app) readTransparency(ctx context.Context, t *transparency) error {
-	_, anchors, end, err := a.ledgerPlaces(ctx)
-	if err != nil {
-		return err
-	}
-	h, err := anchors.Head(ctx, seal.Head{})
-	if err != nil {
-		return errors.Join(err, end())
-	}
-	openings, err := anchors.Openings(ctx, h.Keys)
-	if err := errors.Join(err, end()); err != nil {
-		return err
-	}
-	t.Origin, t.Size = h.Opening.Origin, h.Checkpoint.Size
+// transparencyOf returns the state and the acts of the log.
+func transparencyOf(h seal.Head) transparency {
+	t := transparency{Origin: h.Opening.Origin, Size: h.Checkpoint.Size, Acts: []logAct{}}
 	for _, s := range h.Keys.Statements {
 		act := logAct{Kind: string(s.Action), Log: s.Log, Size: s.Size, Reason: s.Reason, By: s.Actor, At: s.At}
 		switch key := credit.LedgerKeyID(s.Key); s.Action {
@@ -72,7 +52,7 @@ func (a *app) readTransparency(ctx context.Context, t *transparency) error {
 		}
 		t.Acts = append(t.Acts, act)
 	}
-	for _, o := range openings {
+	for _, o := range h.Openings {
 		if r := o.Restart; r != nil {
 			t.Acts = append(t.Acts, logAct{
 				Kind: "restart", Log: o.Number, Size: r.Size, Reason: r.Reason, By: r.Actor, At: r.At,
@@ -80,16 +60,20 @@ func (a *app) readTransparency(ctx context.Context, t *transparency) error {
 			})
 		}
 	}
-	return nil
+	return t
 }
 
-// print prints the acts.
+// print prints the comparison and the acts.
 func (t transparency) print(out io.Writer) {
 	switch {
-	case t.Problem != "":
-		fmt.Fprintf(out, "  the checkpoints outside the database cannot be verified: %s\n", t.Problem)
-	case t.Origin == "":
-		fmt.Fprintln(out, "  no transparency log at the place of the checkpoints (VQA_LEDGER_ANCHOR_URL, or the object store)")
+	case t.Size > 0:
+		fmt.Fprintf(out, "  the newest checkpoint outside the database has %s leaves", terminal.Thousands(t.Size))
+		if t.Position > 0 {
+			fmt.Fprintf(out, ", up to position %s", terminal.Thousands(t.Position))
+		}
+		fmt.Fprintln(out)
+	case t.Compared && t.Problem == "":
+		fmt.Fprintln(out, "  no checkpoint is signed yet, so nothing proves that no event was removed")
 	}
 	for _, a := range t.Acts {
 		fmt.Fprintf(out, "  %s of the transparency log, %s by %s: %s; reason: %s\n", a.Kind, a.At.Format(time.DateTime), terminal.Printable(a.By), a.Detail, terminal.Printable(a.Reason))

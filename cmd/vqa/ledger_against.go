@@ -10,9 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vqa/cmd/vqa/internal/terminal"
-	"vqa/eventstore/postgres"
 	"vqa/eventstore/translog"
-	"vqa/handlers/prove"
 	"vqa/handlers/seal"
 	"vqa/projections/ledger/export"
 )
@@ -24,23 +22,23 @@ func (a *app) verifyAgainst(ctx context.Context, cmd *cobra.Command, from string
 	if err != nil {
 		return err
 	}
-	prover, end, err := a.prover(ctx, postgres.New(a.pool, a.codec))
+	c, end, err := a.comparison(ctx)
 	if err != nil {
 		return err
 	}
-	if prover.Replica, err = postgres.IsReplica(ctx, a.pool); err != nil {
-		return errors.Join(err, end())
-	}
 	shown := comparison{}
-	shown.checkpoint, shown.entries, err = a.compare(ctx, cmd, prover, kept)
+	shown.checkpoint, shown.entries, err = a.compare(ctx, cmd, c, kept)
 	if err != nil && !errors.As(err, &shown.found) {
 		return errors.Join(err, end())
 	}
-	shown.behind = errors.As(err, new(*prove.BehindError))
+	shown.behind = errors.As(err, new(*seal.BehindError))
+	h, err := c.Anchors.Head(ctx, seal.Head{})
+	if shown.log = transparencyOf(h); err != nil {
+		shown.log = shown.log.uncompared(err)
+	}
 	if err := end(); err != nil {
 		return err
 	}
-	shown.log = a.transparencyLog(ctx)
 	if err := shown.print(cmd.OutOrStdout(), asJSON); err != nil {
 		return err
 	}
@@ -62,10 +60,10 @@ type comparison struct {
 }
 
 // compare returns the kept checkpoint and the number of proven entries of a bundle. Error: *seal.Finding.
-func (a *app) compare(ctx context.Context, cmd *cobra.Command, prover *prove.Prover, kept past) (c translog.Checkpoint, entries int, err error) {
+func (a *app) compare(ctx context.Context, cmd *cobra.Command, with seal.Comparison, kept past) (c translog.Checkpoint, entries int, err error) {
 	var leaves []translog.Indexed
 	if kept.folder != "" {
-		checked, err := export.CheckBundle(os.DirFS(kept.folder), a.codec, prover.Anchors.Pins...)
+		checked, err := export.CheckBundle(os.DirFS(kept.folder), a.codec, with.Anchors.Pins...)
 		var wrong *export.Contradiction
 		if errors.As(err, &wrong) {
 			return c, 0, &seal.Finding{Problem: "the bundle itself is wrong: " + wrong.File + ": " + wrong.Problem, Stream: wrong.Stream, Version: wrong.Version, Position: wrong.Position}
@@ -76,12 +74,12 @@ func (a *app) compare(ctx context.Context, cmd *cobra.Command, prover *prove.Pro
 		leaves = checked.Evidence.Entries
 	}
 	bar := terminal.NewProgress(cmd.ErrOrStderr(), "hashing", "events")
-	c, err = prover.Contains(ctx, kept.signed, bar.Set)
+	c, err = with.Against(ctx, kept.signed, func(done, all int64, _ translog.Leaf) { bar.Set(done, all) })
 	bar.Finish()
 	var found *seal.Finding
 	if errors.As(err, &found) && found.Position == 0 {
 		// The records beside the tree do not name the row. The bundle may.
-		named, rowErr := prover.FirstDifferent(ctx, leaves)
+		named, rowErr := with.FirstDifferent(ctx, leaves)
 		if rowErr != nil {
 			return c, 0, rowErr
 		}

@@ -69,7 +69,7 @@ func TestVerifyAgainstAnOlderCheckpoint(t *testing.T) {
 	out, _, err = b.run("ledger", "verify", "--against", kept)
 	require.Error(t, err)
 	require.Contains(t, out, "WRONG")
-	require.Contains(t, out, "is the first that differs")
+	require.Contains(t, out, "the first difference: ")
 	require.Contains(t, out, fmt.Sprintf("osition %d", position))
 
 	_, err = owner.Exec(t.Context(), "delete from events where position >= $1", position)

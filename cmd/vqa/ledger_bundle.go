@@ -11,7 +11,6 @@ import (
 	"vqa/cmd/vqa/internal/finance"
 	"vqa/eventstore/translog"
 	"vqa/handlers/prove"
-	"vqa/handlers/seal"
 	"vqa/projections/ledger/book"
 	"vqa/projections/ledger/export"
 )
@@ -60,12 +59,6 @@ func ledgerBundleCommand() *cobra.Command {
 	return strict(cmd, "[ACCOUNT]")
 }
 
-// prover returns the prover of this installation. The caller calls end afterwards.
-func (a *app) prover(ctx context.Context, rows seal.Events) (p *prove.Prover, end func() error, err error) {
-	tiles, anchors, end, err := a.ledgerPlaces(ctx)
-	return &prove.Prover{Rows: rows, Codec: a.codec, Anchors: anchors, Tiles: tiles}, end, err
-}
-
 // evidence proves the ledger of an account.
 func (a *app) evidence(ctx context.Context, accountID, since string) (*translog.Evidence, error) {
 	var older []byte
@@ -76,10 +69,11 @@ func (a *app) evidence(ctx context.Context, accountID, since string) (*translog.
 		}
 		older = past.signed
 	}
-	p, end, err := a.prover(ctx, a.store)
+	tiles, anchors, end, err := a.ledgerPlaces(ctx)
 	if err != nil {
 		return nil, err
 	}
+	p := prove.Prover{Rows: a.store, Codec: a.codec, Anchors: anchors, Tiles: tiles}
 	e, err := p.Ledger(ctx, accountID, older)
 	return e, errors.Join(err, end())
 }

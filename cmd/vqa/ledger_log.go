@@ -133,7 +133,7 @@ func ledgerAlarms(s *seal.Sealer) (raised []alarm) {
 	if found := s.Found(); found != nil {
 		return append(raised, alarm{
 			alarmLedger, "ledger", found.Error(),
-			"find out who changed the database; after a restore from a backup: vqa ledger restart --reason TEXT",
+			fixFinding,
 		})
 	}
 	if err := s.Unsealed(); err != nil {

@@ -24,13 +24,21 @@ import (
 	"vqa/projections/resources"
 )
 
-const ledgerVerifyHelp = `Replays the ledger of each ACCOUNT, or of all accounts, and reports every contradiction between the log,
-its hash chains, the read models and the signed checkpoints. It can run beside the service. The exit
-status is 1 when there is a mismatch.
+const ledgerVerifyHelp = `Replays the log and reports every contradiction between its events, their hash chains, the snapshots and the read
+models. It also lists gaps between positions and times that run backwards. With ACCOUNT, it replays only the ledgers of
+these accounts, unless --all-streams adds the rest.
 
-It only reads: it takes the role vqa_auditor, migrates nothing, and runs on a replica, too. With secret.key in the data
-folder it also checks that the service wrote each event (docs/ledger.md#macs). With --all-streams it verifies every
-stream, snapshot, base and read model, and lists gaps between positions and times that run backwards.
+Then it always compares all rows of the database with the newest checkpoint outside it, and names the first row that is
+missing, changed or moved, for example after somebody has put the database back to yesterday.
+
+It only reads: it takes the role vqa_auditor, migrates nothing, and runs beside the service and on a replica, too. With
+secret.key in the data folder it also checks that the service wrote each event (docs/ledger.md#macs).
+
+Exit status:
+  0  there is no mismatch
+  1  there is a mismatch, or an error
+  3  there is no mismatch, but the database was not compared with the whole checkpoint: the checkpoints outside it
+     cannot be read, or this replica lacks the newest events
 
 Kinds of mismatches:
   altered     the hash of an event does not match its content and the hash before it
@@ -38,8 +46,8 @@ Kinds of mismatches:
   reordered   an event has another version than the one at which it was recorded
   balance     an entry breaks a law of the ledger, or a read model has another balance
   hold        a hold ended twice or with another amount, or the read model has another hold
-  checkpoint  a checkpoint is not signed by a known key, does not follow from the checkpoint before it,
-              or contradicts the log
+  checkpoint  the database does not contain the newest checkpoint outside it, or a checkpoint or a key statement was
+              removed, replaced or not signed by a known key
   forged      a row has no valid MAC, so the service did not write it
   snapshot    a snapshot differs from the state that its events fold to
   position    positions do not ascend with the versions of a stream, or were never drawn
@@ -55,18 +63,19 @@ proof_url needs an API key: save the proof with curl and give the name of the fi
 Mismatches that only follow from a damaged event are not listed. Repair the event and verify again.
 
 --json prints one object:
-  sound            true when there is no mismatch
+  sound            true when there is no mismatch and the database was compared with the newest checkpoint
   accounts, entries
                    how many ledgers and credit events were verified
-  streams, events  how many streams and events were read, with those of --all-streams
+  streams, events  how many streams and events were read
   ledger_accounts  seconds by ledger account, all customers together
   sum_seconds      the sum of these, 0 in a sound ledger
   counts           mismatches by kind
   mismatches       at most 10,000, each with account_id, kind, stream, version, position and detail; a
                    missing event has the position of the last event before it
   left_out         number of mismatches that are not listed
-  transparency_log the origin and size of the log outside the database, and each restart, lost key and revoked key
-  log              with --all-streams, facts about the whole log: MACs, gaps, times, snapshots`
+  transparency_log the origin and size of the log outside the database, whether the database was compared with it, the
+                   problem, and each restart, lost key and revoked key
+  log              without ACCOUNT or with --all-streams, facts about the whole log: MACs, gaps, times, snapshots`
 
 func ledgerVerifyCommand() *cobra.Command {
 	var scope audit.Scope
@@ -74,10 +83,10 @@ func ledgerVerifyCommand() *cobra.Command {
 	var against string
 	cmd := strict(&cobra.Command{
 		Use:   "verify [ACCOUNT…]",
-		Short: "Replay the ledger and report every mismatch",
+		Short: "Replay the log, compare it with the checkpoints outside the database, and report every mismatch",
 		Long:  ledgerVerifyHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			scope.Accounts = args
+			scope.Accounts, scope.AllStreams = args, scope.AllStreams || len(args) == 0
 			defer debug.SetGCPercent(debug.SetGCPercent(audit.GCPercent))
 			return withReader(cmd, func(ctx context.Context, a *app) error {
 				if err := postgres.CheckTables(ctx, a.pool); err != nil {
@@ -86,21 +95,36 @@ func ledgerVerifyCommand() *cobra.Command {
 				if against != "" {
 					return a.verifyAgainst(ctx, cmd, against, asJSON)
 				}
-				bar := terminal.NewProgress(cmd.ErrOrStderr(), "verifying", "events")
-				report, err := a.auditor().Verify(ctx, scope, bar.Set)
-				bar.Finish()
+				report, t, err := a.verify(ctx, cmd.ErrOrStderr(), scope)
 				if err != nil {
 					return err
 				}
-				return printAudit(cmd.OutOrStdout(), report, a.transparencyLog(ctx), asJSON)
+				return printAudit(cmd.OutOrStdout(), report, t, asJSON)
 			})
 		},
 	}, "[ACCOUNT…]")
-	cmd.Flags().BoolVar(&scope.AllStreams, "all-streams", false, "also verify the hash chain of every stream of the log")
+	cmd.Flags().BoolVar(&scope.AllStreams, "all-streams", false, "with ACCOUNT, also verify every other stream of the log, as without ACCOUNT")
 	cmd.Flags().StringVar(&against, "against", "", "a file with a checkpoint or a .tlog-proof, the URL of a checkpoint, or the folder of a bundle: only prove that the database contains that past")
 	cmd.MarkFlagsMutuallyExclusive("against", "all-streams")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// verify replays the log, and then compares the database with the log outside it.
+func (a *app) verify(ctx context.Context, complaints io.Writer, scope audit.Scope) (report audit.Report, t transparency, err error) {
+	bar := terminal.NewProgress(complaints, "verifying", "events")
+	report, err = a.auditor().Verify(ctx, scope, bar.Set)
+	bar.Finish()
+	if err != nil {
+		return report, t, err
+	}
+	bar = terminal.NewProgress(complaints, "comparing", "events")
+	t, found, err := a.compareLog(ctx, bar.Set)
+	bar.Finish()
+	if found != nil {
+		report.Add(audit.Checkpoint, found.Stream, found.Version, found.Position, found.Problem)
+	}
+	return report, t, err
 }
 
 // auditor verifies the ledger of this installation.
@@ -183,7 +207,7 @@ func printAudit(out io.Writer, r audit.Report, t transparency, asJSON bool) erro
 			Sound bool `json:"sound"`
 			audit.Report
 			Transparency transparency `json:"transparency_log"`
-		}{r.Sound() && !t.wrong, r, t})
+		}{r.Sound() && t.Compared, r, t})
 		if err != nil {
 			return err
 		}
@@ -191,9 +215,22 @@ func printAudit(out io.Writer, r audit.Report, t transparency, asJSON bool) erro
 		screen := terminal.NewScreen(out)
 		finance.PrintAudit(screen, r)
 		t.print(screen)
+		finance.PrintMismatches(screen, r)
+		switch {
+		case !t.Compared:
+			fmt.Fprintf(screen, "  %s the database with the checkpoints outside it: %s\n", screen.Paint(terminal.BoldYellow, "DID NOT COMPARE"), terminal.Printable(t.Problem))
+			if r.Sound() {
+				fmt.Fprintln(screen, "  the rows do not contradict each other, but those of an older state would not, either")
+			}
+		case r.Sound():
+			fmt.Fprintf(screen, "  %s\n", screen.Paint(terminal.BoldGreen, "no mismatch"))
+		}
 	}
-	if !r.Sound() || t.wrong {
+	switch {
+	case !r.Sound():
 		return exitError(1)
+	case !t.Compared:
+		return exitUncompared
 	}
 	return nil
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/url"
@@ -74,8 +76,7 @@ func newGenuine(t *testing.T) *genuine {
 		g.seal(a)
 	})
 	o := g.judge(t, g.copy(t, g.config.DatabaseURL), "")
-	require.NoError(t, o.err)
-	require.Empty(t, o.report.Mismatches, "nobody has manipulated it")
+	require.NoError(t, o.err, "nobody has manipulated it: %v", o.report.Mismatches)
 	return g
 }
 
@@ -233,7 +234,7 @@ func (f *forge) count(sql string, args ...any) (n int64) {
 
 // outcome is what happens after a manipulation.
 type outcome struct {
-	// report is that of vqa ledger verify --all-streams, unless err is set.
+	// report is that of vqa ledger verify, and err how it ended: nil, an exit status, or a refusal.
 	report audit.Report
 	err    error
 	// signed are the streams of the new events that a checkpoint now covers. Only the manipulation added any.
@@ -243,47 +244,61 @@ type outcome struct {
 	// authenticated says that the credential of the manipulation works, and alarms are raised by its use.
 	authenticated bool
 	alarms        []alarm
-	// finding is what stops the sealer of the transparency log, where only that can name it.
-	finding error
 }
 
 // named reports whether verification named the manipulation.
-func (o outcome) named() bool { return o.err != nil || !o.report.Sound() }
+func (o outcome) named() bool { return o.err != nil && !errors.Is(o.err, exitUncompared) }
 
 // how describes who named it.
 func (o outcome) how() string {
-	switch {
-	case o.err != nil:
-		return "verification refuses the database"
-	case !o.report.Sound():
+	if !o.report.Sound() {
 		var kinds []string
 		for _, k := range o.report.Kinds() {
 			kinds = append(kinds, "`"+string(k)+"`")
 		}
 		return strings.Join(kinds, ", ")
-	default:
-		return "nothing"
 	}
+	return "verification refuses the database"
 }
 
-// judge verifies a manipulated database, lets the sealer work on it, and buys credits. It uses a credential, unless
-// its hash is empty.
+// judge opens the service again on a manipulated database, and its sealer works on it. Then vqa ledger verify judges the
+// database alone. At last, somebody buys credits and uses a credential, unless its hash is empty: these commands replace
+// a forged snapshot and a forged row of a read model.
 func (g *genuine) judge(t *testing.T, of, credential string) (o outcome) {
 	t.Helper()
 	c := g.apart(t, of)
-	reader, err := openReader(t.Context(), c, slog.New(slog.DiscardHandler))
-	if err == nil {
-		o.report, err = reader.auditor().Verify(t.Context(), audit.Scope{AllStreams: true}, func(int64, int64) {})
-		require.NoError(t, reader.Close())
-	}
-	o.err = err
 	a, err := openApp(t.Context(), c, slog.New(slog.DiscardHandler), adapters{})
-	if err != nil {
-		o.refused = err
-		return o
+	if o.refused = err; err == nil {
+		_, _ = a.sealLog(t.Context()) // the checkpoint counts, not the error
+		o.signed = g.newlySigned(t, a)
 	}
-	_, _ = a.sealLog(t.Context()) // the checkpoint counts, not the error
-	o.signed = g.newlySigned(t, a)
+	o.report, o.err = g.verified(t, c)
+	if err == nil {
+		g.use(t, a, credential, &o)
+		require.NoError(t, a.Close())
+	}
+	return o
+}
+
+// verified returns the report of vqa ledger verify, and how the command ends. The environment of the tests that run at
+// the same time is one, so this is not the command itself.
+func (g *genuine) verified(t *testing.T, c config) (report audit.Report, err error) {
+	t.Helper()
+	reader, err := openReader(t.Context(), c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return report, err
+	}
+	report, log, err := reader.verify(t.Context(), io.Discard, audit.Scope{AllStreams: true})
+	if err == nil {
+		err = printAudit(io.Discard, report, log, true)
+	}
+	require.NoError(t, reader.Close())
+	return report, err
+}
+
+// use buys credits and uses a credential.
+func (g *genuine) use(t *testing.T, a *app, credential string, o *outcome) {
+	t.Helper()
 	_, o.refused = a.commands.GrantCredits(t.Context(), command.GrantCredits{
 		CreditChange: command.CreditChange{AccountID: g.rich, Reason: "invoice", Operator: "ann"}, Kind: credit.Purchase, Seconds: 1,
 	})
@@ -293,26 +308,6 @@ func (g *genuine) judge(t *testing.T, of, credential string) (o outcome) {
 		require.NoError(t, err)
 		o.authenticated, o.alarms = found && key.SecretHash == credential, a.forged.alarms()
 	}
-	require.NoError(t, a.Close())
-	return o
-}
-
-// examine lets the sealer of the transparency log work on a manipulated database, with a copy of the
-// checkpoints outside it. It returns the finding that stops sealing, or nil.
-func (g *genuine) examine(t *testing.T, of string) error {
-	t.Helper()
-	c := g.apart(t, of)
-	var found error
-	g.with(t, c, func(a *app) {
-		sealer, end, err := a.newLogSealer(t.Context())
-		require.NoError(t, err)
-		sealer.Log = slog.New(slog.DiscardHandler)
-		if found = sealer.FullAudit(t.Context()); found == nil {
-			_, found = sealer.Pass(t.Context())
-		}
-		require.NoError(t, end())
-	})
-	return found
 }
 
 // apart returns the configuration of a database with a copy of the data folder, which has the checkpoints.

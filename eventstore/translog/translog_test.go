@@ -145,6 +145,12 @@ func TestGrow(t *testing.T) {
 			tree, f := grown(t, size, step, r)
 			all, records := leaves(0, size)
 			require.Equal(t, translog.Tree{Size: size, Root: root(all)}, tree, "size %d, step %d", size, step)
+			var folded translog.Fold
+			require.Equal(t, translog.EmptyTree(), folded.Tree())
+			for _, leaf := range all {
+				folded.Add(leaf)
+			}
+			require.Equal(t, tree, folded.Tree())
 			for index := range size {
 				got, err := translog.ReadLeafHash(tree, f.read, index)
 				require.NoError(t, err)

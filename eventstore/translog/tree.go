@@ -74,6 +74,38 @@ func Grow(tree Tree, read ReadTile, leaves []Hash) (Tree, []Tile, error) {
 	return Tree{size, root}, tiles, nil
 }
 
+// Fold computes a tree from its leaves in order, and keeps only the hashes at its right edge.
+type Fold struct {
+	size int64
+	// edge has the roots of the complete subtrees, the largest first.
+	edge []Hash
+}
+
+// Size returns the number of leaves so far.
+func (f *Fold) Size() int64 { return f.size }
+
+// Add appends a leaf, given by its hash.
+func (f *Fold) Add(leaf Hash) {
+	f.edge = append(f.edge, leaf)
+	for n := f.size; n&1 == 1; n >>= 1 { // each bit is a complete subtree on the left
+		last := len(f.edge) - 1
+		f.edge = append(f.edge[:last-1], tlog.NodeHash(f.edge[last-1], f.edge[last]))
+	}
+	f.size++
+}
+
+// Tree returns the tree of the leaves so far.
+func (f *Fold) Tree() Tree {
+	if f.size == 0 {
+		return EmptyTree()
+	}
+	root := f.edge[len(f.edge)-1]
+	for i := len(f.edge) - 2; i >= 0; i-- {
+		root = tlog.NodeHash(f.edge[i], root)
+	}
+	return Tree{f.size, root}
+}
+
 // ReadLeafHash returns the hash of the leaf with an index, authenticated against the root.
 func ReadLeafHash(tree Tree, read ReadTile, index int64) (Hash, error) {
 	if index < 0 || index >= tree.Size {

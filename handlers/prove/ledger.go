@@ -28,6 +28,9 @@ func unsealed(log int64) error {
 	return fmt.Errorf("%w. %s", ErrUnsealed, do)
 }
 
+// page is the number of places that are read at once.
+const page = 16 * translog.TileWidth
+
 // Ledger returns the evidence for an account's ledger at the newest checkpoint. older is a signed checkpoint
 // that the newest one extends; when it is nil, the oldest anchored one of the log is used. Errors: ErrUnsealed,
 // validation_failed for an older checkpoint of another log, or *seal.Finding when the database contradicts the log.
@@ -114,12 +117,12 @@ func (p *Prover) sealed(ctx context.Context, h seal.Head, files seal.Tree, e *tr
 	if err != nil {
 		return credit.LogSealed{}, err
 	}
-	wrong := named(leaf, "the last leaf of the newest checkpoint is not the seal that it was")
+	wrong := seal.Named(leaf, "the last leaf of the newest checkpoint is not the seal that it was")
 	rows, err := p.Rows.Raws(ctx, "", leaf.Position-1, leaf.Position, 1)
 	if err != nil {
 		return credit.LogSealed{}, err
 	}
-	if len(rows) != 1 || rawLeaf(rows[0]) != leaf {
+	if len(rows) != 1 || seal.LeafOf(rows[0]) != leaf {
 		return credit.LogSealed{}, wrong
 	}
 	event, err := p.Codec.Unmarshal(rows[0].Type, rows[0].Data)
@@ -169,7 +172,7 @@ func (p *Prover) entries(ctx context.Context, accountID string, version int64, h
 			return &seal.Finding{Stream: stream, Problem: fmt.Sprintf("%d of the events up to version %d are missing", len(wanted)-len(places), after+int64(len(wanted)))}
 		}
 		for _, place := range places {
-			leaves[place.Version] = translog.Indexed{Leaf: leafOf(place)}
+			leaves[place.Version] = translog.Indexed{Leaf: seal.LeafAt(place)}
 		}
 		after += int64(len(wanted))
 	}
@@ -183,7 +186,7 @@ func (p *Prover) entries(ctx context.Context, accountID string, version int64, h
 				return err
 			}
 			if !found || sealed.Hash() != l.Hash() {
-				return named(l.Leaf, "the row is not the one that was sealed as leaf "+strconv.FormatInt(at, 10))
+				return seal.Named(l.Leaf, "the row is not the one that was sealed as leaf "+strconv.FormatInt(at, 10))
 			}
 			if first, bundle, err = translog.ReadRecords(h.Checkpoint.Tree, read, at); err != nil {
 				return err

@@ -21,8 +21,6 @@ var ErrPending = errors.New("no checkpoint covers the event yet")
 // Prover reads the transparency log. It is safe for concurrent use.
 type Prover struct {
 	Rows seal.Events
-	// Replica says that Rows reads a replica, which may not have replayed the newest rows yet.
-	Replica bool
 	// Codec decodes the seals and the entries for Ledger.
 	Codec *codec.Codec
 	// Anchors has the checkpoints. Tiles has tiles and records; it may be the same place.
@@ -69,7 +67,7 @@ func (p *Prover) Entry(ctx context.Context, accountID string, version int64) ([]
 	if len(places) != 1 {
 		return nil, fault.New(fault.ResourceNotFound, "There is no such entry in the ledger.")
 	}
-	leaf := leafOf(places[0])
+	leaf := seal.LeafAt(places[0])
 	proof, err := p.Inclusion(ctx, p.known(), leaf)
 	// The sealer removes partial tiles of a checkpoint an hour after the next one.
 	if errors.Is(err, ErrPending) || errors.Is(err, anchor.ErrMissing) {
@@ -83,10 +81,6 @@ func (p *Prover) Entry(ctx context.Context, accountID string, version int64) ([]
 		return nil, err
 	}
 	return proof.Format(), nil
-}
-
-func leafOf(e postgres.Place) translog.Leaf {
-	return translog.Leaf{Position: e.Position, RecordedAt: e.RecordedAt, Stream: e.Stream, Version: e.Version, Chain: e.Chain}
 }
 
 // Inclusion returns the proof that the tree of a checkpoint has a leaf. Errors: ErrPending when the
@@ -104,10 +98,7 @@ func (p *Prover) Inclusion(ctx context.Context, h seal.Head, leaf translog.Leaf)
 		return translog.Proof{}, p.missing(ctx, files, tree, leaf)
 	}
 	if sealed.Hash() != leaf.Hash() {
-		return translog.Proof{}, &seal.Finding{
-			Stream: leaf.Stream, Version: leaf.Version, Position: leaf.Position,
-			Problem: fmt.Sprintf("the row is not the event of leaf %d", index),
-		}
+		return translog.Proof{}, seal.Named(leaf, fmt.Sprintf("the row is not the event of leaf %d", index))
 	}
 	proof := translog.Proof{Record: leaf.Record(), Index: index, Checkpoint: h.Signed}
 	if proof.Hashes, err = translog.ProveInclusion(tree, files.Read(ctx), index); err != nil {
@@ -125,8 +116,5 @@ func (p *Prover) missing(ctx context.Context, files seal.Tree, tree translog.Tre
 	if end, err := translog.ParseLeaf(records[len(records)-1]); err != nil || end.Position < leaf.Position {
 		return ErrPending
 	}
-	return &seal.Finding{
-		Stream: leaf.Stream, Version: leaf.Version, Position: leaf.Position,
-		Problem: "the event was never sealed, although a later one was",
-	}
+	return seal.Named(leaf, "the event was never sealed, although a later one was")
 }

@@ -85,7 +85,7 @@ func (st *state) demand(ctx context.Context) error {
 		}
 		for len(pending) > 0 && pending[0].Position <= leaves[len(leaves)-1].Position {
 			p := pending[0]
-			if l, found := sealed[p.Position]; !found || !l.Equal(leafAt(p)) {
+			if l, found := sealed[p.Position]; !found || !l.Equal(LeafAt(p)) {
 				return notAppended(p)
 			}
 			delete(st.own, p.Position)
@@ -95,16 +95,13 @@ func (st *state) demand(ctx context.Context) error {
 	return unsettled
 }
 
-// leafAt returns the leaf of an event with a place.
-func leafAt(p postgres.Place) translog.Leaf {
+// LeafAt returns the leaf of an event with a place.
+func LeafAt(p postgres.Place) translog.Leaf {
 	return translog.Leaf{Position: p.Position, RecordedAt: p.RecordedAt, Stream: p.Stream, Version: p.Version, Chain: p.Chain}
 }
 
 func notAppended(p postgres.Place) error {
-	return &Finding{
-		Stream: p.Stream, Version: p.Version, Position: p.Position,
-		Problem: "this node appended the event, and the database does not show it to the sealer: it was removed, replaced or hidden, or the database lost it in a failover",
-	}
+	return Named(LeafAt(p), "this node appended the event, and the database does not show it to the sealer: it was removed, replaced or hidden, or the database lost it in a failover")
 }
 
 // checkTables checks that the database shows every statement the same rows. Error: *Finding.

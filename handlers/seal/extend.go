@@ -61,14 +61,14 @@ func (st *state) take(ctx context.Context, rows []postgres.Raw) error {
 				problem = st.versions.sealed(st.files.Log, r)
 			}
 			if problem != "" {
-				return &Finding{Problem: problem, Stream: r.Stream.String(), Version: r.Version, Position: r.Position}
+				return Named(LeafOf(r), problem)
 			}
 			st.heads[r.Stream.String()] = head{r.Version, r.Chain}
 			if st.versions != nil {
 				st.fresh[r.Stream.String()] = r.Version
 			}
 		}
-		records[i] = leafOf(r).Record()
+		records[i] = LeafOf(r).Record()
 		hashes[i] = translog.HashRecord(records[i])
 	}
 	st.leaf(touched)
@@ -125,11 +125,8 @@ func (st *state) recall(ctx context.Context, rows []postgres.Raw) error {
 		if err != nil {
 			return err
 		}
-		if !found || !leaf.Equal(leafAt(p)) {
-			return &Finding{
-				Stream: p.Stream, Version: p.Version, Position: p.Position,
-				Problem: fmt.Sprintf("the row is not the one that was sealed as leaf %d, or it was never sealed", index),
-			}
+		if !found || !leaf.Equal(LeafAt(p)) {
+			return Named(LeafAt(p), fmt.Sprintf("the row is not the one that was sealed as leaf %d, or it was never sealed", index))
 		}
 		st.heads[p.Stream] = head{p.Version, p.Chain}
 	}

@@ -226,9 +226,13 @@ func (a Anchors) sameCheckpoint(ctx context.Context, keys translog.Keys, o trans
 	return nil
 }
 
-// removed is the finding about a checkpoint that was anchored once.
+// removed is the finding about a checkpoint that was anchored once, or about a whole log when the size is 0.
 func removed(log, size int64) *Finding {
-	return &Finding{Problem: fmt.Sprintf("the checkpoint of size %d of log %d is not anchored any more: the anchors were removed or replaced by older ones, or this node uses another place", size, log)}
+	what := fmt.Sprintf("log %d", log)
+	if size > 0 {
+		what = fmt.Sprintf("the checkpoint of size %d of log %d", size, log)
+	}
+	return &Finding{Problem: what + " is not anchored any more: the anchors were removed or replaced by older ones, or this node uses another place"}
 }
 
 // Tree reads the tiles and records of a log.

@@ -3,6 +3,8 @@ package seal
 import (
 	"fmt"
 	"strings"
+
+	"vqa/eventstore/translog"
 )
 
 // Finding says that the database or the anchors contradict the log. It stops sealing until an operator
@@ -13,6 +15,11 @@ type Finding struct {
 	// Stream, Version and Position name the row. They are empty when it is not a single row.
 	Stream            string
 	Version, Position int64
+}
+
+// Named returns the finding that names the event of a leaf.
+func Named(l translog.Leaf, problem string) *Finding {
+	return &Finding{Problem: problem, Stream: l.Stream, Version: l.Version, Position: l.Position}
 }
 
 // Error implements error.

@@ -119,8 +119,8 @@ func (s *Sealer) sealAt(ctx context.Context, leaf translog.Leaf) (credit.LogSeal
 	if err != nil {
 		return credit.LogSealed{}, err
 	}
-	wrong := &Finding{Stream: leaf.Stream, Version: leaf.Version, Position: leaf.Position, Problem: "the last leaf of the newest checkpoint is not the seal that it was"}
-	if len(rows) != 1 || leafOf(rows[0]) != leaf {
+	wrong := Named(leaf, "the last leaf of the newest checkpoint is not the seal that it was")
+	if len(rows) != 1 || LeafOf(rows[0]) != leaf {
 		return credit.LogSealed{}, wrong
 	}
 	event, err := s.Codec.Unmarshal(rows[0].Type, rows[0].Data)
@@ -170,9 +170,7 @@ func (st *state) foldLedgers(ctx context.Context, after, upTo int64) error {
 
 // book examines one event of a ledger and folds it.
 func (st *state) book(r postgres.Raw) error {
-	found := func(problem string) error {
-		return &Finding{Problem: problem, Stream: r.Stream.String(), Version: r.Version, Position: r.Position}
-	}
+	found := func(problem string) error { return Named(LeafOf(r), problem) }
 	l := st.ledgers[r.Stream.ID]
 	if l == nil {
 		l = &ledger{State: credit.State{AccountID: r.Stream.ID}}
@@ -240,8 +238,8 @@ func (st *state) totals() translog.Account {
 	return sum
 }
 
-// leafOf returns the leaf of a row.
-func leafOf(r postgres.Raw) translog.Leaf {
+// LeafOf returns the leaf of a row.
+func LeafOf(r postgres.Raw) translog.Leaf {
 	return translog.Leaf{Position: r.Position, RecordedAt: r.RecordedAt, Stream: r.Stream.String(), Version: r.Version, Chain: r.Chain}
 }
 

@@ -13,6 +13,7 @@
 //	balance     An event breaks a law of the ledger (credit.Examine), or a read model has
 //	            another value.
 //	hold        A read model has other holds.
+//	checkpoint  The log outside the database contradicts it (handlers/seal). The caller adds it.
 //
 // # Guarantees
 //

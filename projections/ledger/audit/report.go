@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"vqa/domain/credit"
+	"vqa/eventstore/fold"
 )
 
 // Kind is the kind of a mismatch. The package documentation lists the kinds.
@@ -14,15 +16,17 @@ type Kind string
 
 // The kinds of mismatches.
 const (
-	Altered   Kind = "altered"
-	Missing   Kind = "missing"
-	Reordered Kind = "reordered"
-	Balance   Kind = "balance"
-	Hold      Kind = "hold"
-	Forged    Kind = "forged"
-	Snapshot  Kind = "snapshot"
-	Position  Kind = "position"
-	ReadModel Kind = "read_model"
+	Altered Kind = "altered"
+	// Checkpoint means that the log outside the database contradicts it. The caller of the audit adds it.
+	Checkpoint Kind = "checkpoint"
+	Missing    Kind = "missing"
+	Reordered  Kind = "reordered"
+	Balance    Kind = "balance"
+	Hold       Kind = "hold"
+	Forged     Kind = "forged"
+	Snapshot   Kind = "snapshot"
+	Position   Kind = "position"
+	ReadModel  Kind = "read_model"
 )
 
 // Mismatch is one place at which the ledger contradicts itself.
@@ -80,6 +84,16 @@ func newReport() Report {
 	return Report{LedgerAccounts: map[credit.LedgerAccount]int64{}, Counts: map[Kind]int64{}, Mismatches: []Mismatch{}}
 }
 
+// Add adds a mismatch that was found outside the audit.
+func (r *Report) Add(kind Kind, stream string, version, position int64, detail string) {
+	m := Mismatch{Kind: kind, Stream: stream, Version: version, Position: position, Detail: detail}
+	if strings.HasPrefix(stream, fold.Credit.Category()+"/") {
+		m.AccountID = accountOf(stream)
+	}
+	r.add(m)
+	r.sort()
+}
+
 func (r *Report) add(found ...Mismatch) {
 	for _, m := range found {
 		r.Counts[m.Kind]++
@@ -121,6 +135,10 @@ func (r *Report) finish() {
 	if r.SumSeconds != 0 {
 		r.add(Mismatch{Kind: Balance, Detail: fmt.Sprintf("all ledger accounts together have %d s instead of 0", r.SumSeconds)})
 	}
+	r.sort()
+}
+
+func (r *Report) sort() {
 	slices.SortFunc(r.Mismatches, func(a, b Mismatch) int {
 		return cmp.Or(
 			cmp.Compare(a.AccountID, b.AccountID), cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Version, b.Version),

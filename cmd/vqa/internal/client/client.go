@@ -60,6 +60,10 @@ type Error struct {
 		Param   string `json:"param"`
 		Message string `json:"message"`
 	} `json:"errors"`
+	// Details has the raised alarms of a server that is not ready.
+	Details struct {
+		Alarms []string `json:"alarms"`
+	} `json:"details"`
 	retryAfter time.Duration
 }
 
@@ -113,6 +117,18 @@ func (c *Client) Ready(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	return c.Once(ctx, http.MethodGet, "/readyz", nil, nil, nil) == nil
+}
+
+// Alarms returns the names of the alarms that the server has raised.
+func (c *Client) Alarms(ctx context.Context) ([]string, error) {
+	var ready struct {
+		Alarms []string `json:"alarms"`
+	}
+	err := c.Once(ctx, http.MethodGet, "/readyz", nil, nil, &ready)
+	if e := (*Error)(nil); errors.As(err, &e) && e.Status == http.StatusServiceUnavailable {
+		return e.Details.Alarms, nil
+	}
+	return ready.Alarms, err
 }
 
 // AwaitReady waits until the server can take work, or ctx ends.

@@ -87,6 +87,12 @@ type Installation struct {
 	// Both are empty when there are none.
 	Subscribers func(ctx context.Context, databaseURL string) (detail, fix string, err error)
 
+	// Ledger compares the database with the checkpoints of the ledger outside it. Error: the one of a connection.
+	Ledger func(ctx context.Context, databaseURL string) (Finding, error)
+
+	// Alarm returns the finding about an alarm of the service.
+	Alarm func(name string) Finding
+
 	// Witnesses returns a finding for each witness of the ledger.
 	Witnesses func(ctx context.Context) ([]Finding, error)
 
@@ -102,6 +108,8 @@ type Installation struct {
 // need.
 type Examination struct {
 	Installation
+	// serviceURL is the address of the service that runs, or empty.
+	serviceURL string
 	// skew is the time by which the database's clock is ahead of this machine's; nil without a
 	// database.
 	skew *time.Duration
@@ -148,8 +156,10 @@ var (
 		{"installation", checkInstallation},
 		{"log", checkLog},
 		{"subscribers", checkSubscribers},
+		{"ledger", checkLedger},
 		{"witnesses", checkWitnesses},
 		{"clock", checkClock},
+		{"alarms", checkAlarms},
 	}
 	// Media has the checks of ffmpeg, of the engine and of one analysis.
 	Media = []Check{

@@ -118,6 +118,7 @@ func judgeFree(dir string, free, minFree int64) Finding {
 // checkAddress checks that the service can listen, or that it already runs there.
 func checkAddress(ctx context.Context, x *Examination) Finding {
 	if x.RunningURL != "" && client.New(x.RunningURL).Healthy(ctx) {
+		x.serviceURL = x.RunningURL
 		return found("the service of this data folder runs at %s", x.RunningURL)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", x.Addr)
@@ -128,7 +129,8 @@ func checkAddress(ctx context.Context, x *Examination) Finding {
 		}
 		return found("%s is free", x.Addr)
 	case errors.Is(err, syscall.EADDRINUSE):
-		if client.New("http://" + client.Dialable(x.Addr)).Healthy(ctx) {
+		if at := "http://" + client.Dialable(x.Addr); client.New(at).Healthy(ctx) {
+			x.serviceURL = at
 			return found("the service runs at %s", x.Addr)
 		}
 		host, port, _ := net.SplitHostPort(x.Addr) // loading the configuration checks the address
@@ -236,11 +238,8 @@ func checkInstallation(ctx context.Context, x *Examination) Finding {
 	return found("this node has the secret key and the object store that the database has recorded")
 }
 
-// worstOf joins the findings about the log into one.
+// worstOf joins findings into one.
 func worstOf(all []Finding) Finding {
-	if len(all) == 0 {
-		return found("positions are drawn in order, and no open transaction blocks the readers")
-	}
 	worst := Finding{Verdict: OK}
 	var details, fixes []string
 	for _, f := range all {
@@ -269,6 +268,9 @@ func checkLog(ctx context.Context, x *Examination) Finding {
 	case err != nil:
 		return wrong("make the database available, then: vqa doctor", "%v", err)
 	}
+	if len(all) == 0 {
+		return found("positions are drawn in order, and no open transaction blocks the readers")
+	}
 	return worstOf(all)
 }
 
@@ -285,6 +287,41 @@ func checkSubscribers(ctx context.Context, x *Examination) Finding {
 		return Finding{Verdict: Warning, Detail: detail, Fix: fix}
 	}
 	return found("no parked events, and no subscriber is late")
+}
+
+// checkLedger compares the database with the checkpoints outside it.
+func checkLedger(ctx context.Context, x *Examination) Finding {
+	if x.database == nil {
+		return Finding{Verdict: Warning, Detail: "no database to ask", Fix: fixNoDatabase}
+	}
+	f, err := x.Ledger(ctx, x.database.url)
+	var pgErr *pgconn.PgError
+	switch {
+	case errors.As(err, &pgErr) && pgErr.Code == noSuchDatabase:
+		return found("the first start creates it")
+	case err != nil:
+		return wrong("vqa ledger verify", "%v", err)
+	}
+	return f
+}
+
+// checkAlarms asks the running service for its alarms.
+func checkAlarms(ctx context.Context, x *Examination) Finding {
+	if x.serviceURL == "" {
+		return found("the service does not run, so it raises none")
+	}
+	names, err := client.New(x.serviceURL).Alarms(ctx)
+	if err != nil {
+		return Finding{Verdict: Warning, Detail: "the service does not name its alarms: " + err.Error(), Fix: "curl " + x.serviceURL + "/readyz"}
+	}
+	if len(names) == 0 {
+		return found("the service raises none")
+	}
+	var all []Finding
+	for _, name := range names {
+		all = append(all, x.Alarm(name))
+	}
+	return worstOf(all)
 }
 
 // checkWitnesses checks that each witness of the ledger cosigns the newest checkpoint.
