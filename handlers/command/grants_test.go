@@ -81,49 +81,6 @@ func TestAGrantIsDecidedAndRedeemedOnce(t *testing.T) {
 	require.Equal(t, grant.CodeReplayed, w.grantOf(terms.GrantID).Reason)
 }
 
-func TestRefreshTokensRotate(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	caller := w.account(100)
-	terms := w.termsOf("https://agent.example/client")
-	code, err := w.ApproveAgent(t.Context(), caller, terms, "challenge")
-	require.NoError(t, err)
-	first, err := w.RedeemCode(t.Context(), "req_1", w.grantOf(terms.GrantID), terms.ClientID, code)
-	require.NoError(t, err)
-	second, err := w.RefreshAgent(t.Context(), "req_1", first.State, terms.ClientID, first.Refresh)
-	require.NoError(t, err)
-	w.clock.advance(grant.RotationGrace)
-	_, err = w.RefreshAgent(t.Context(), "req_1", first.State, terms.ClientID, first.Refresh)
-	require.NoError(t, err, "a parallel session of the same client")
-	_, err = w.RefreshAgent(t.Context(), "req_1", first.State, terms.ClientID, first.Refresh[:len(first.Refresh)-1]+"_")
-	requireFault(t, err, fault.KeyRevoked)
-	_, err = w.RefreshAgent(t.Context(), "req_1", second.State, terms.ClientID, second.Refresh)
-	requireFault(t, err, fault.KeyRevoked)
-}
-
-func TestAClientLivesAsLongAsItsGrant(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	caller := w.account(100)
-	register := func() grant.Client {
-		c, err := w.RegisterAgentClient(t.Context(), "req_1", grant.Register{RedirectURIs: []string{"http://localhost/callback"}, AddressHash: "hash"})
-		require.NoError(t, err)
-		return c
-	}
-	late := register()
-	w.clock.advance(grant.UnusedClientLife)
-	_, err := w.ApproveAgent(t.Context(), caller, w.termsOf(late.ID), "challenge")
-	requireFault(t, err, fault.ResourceNotFound)
-	used := register()
-	_, err = w.ApproveAgent(t.Context(), caller, w.termsOf(used.ID), "challenge")
-	require.NoError(t, err)
-	events, err := w.Store.LoadAll(t.Context(), fold.AgentClient.Stream(used.ID))
-	require.NoError(t, err)
-	kept, err := fold.AgentClient.Fold(grant.Client{}, events...)
-	require.NoError(t, err)
-	require.Equal(t, w.clock.Now().Add(grant.Life), kept.ExpiresAt)
-}
-
 // TestTheLedgerBoundsTheSpendingOfAnAgent: an agent reserves at most its limit, in batches and over time, and the
 // person is not bound by it.
 func TestTheLedgerBoundsTheSpendingOfAnAgent(t *testing.T) {

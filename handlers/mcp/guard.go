@@ -3,12 +3,12 @@ package mcp
 import (
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
 	"vqa/domain/fault"
+	"vqa/handlers/httpapi/edge"
 )
 
 // guard refuses requests that a page of another origin or DNS rebinding caused. A request needs a
@@ -35,7 +35,7 @@ func (g guard) check(r *http.Request) error {
 		return fault.New(fault.InsufficientScope, "Pages of other origins may not call this endpoint.")
 	}
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if ok && isLoopback(local.String()) && !isLoopback(r.Host) && !strings.EqualFold(r.Host, g.host) {
+	if ok && edge.Loopback(local.String()) && !edge.Loopback(r.Host) && !strings.EqualFold(r.Host, g.host) {
 		return fault.New(fault.InsufficientScope, "The Host header names another host. Send requests to the public address of the service.")
 	}
 	return nil
@@ -48,7 +48,7 @@ func (g guard) knows(origin string) bool {
 		return true
 	}
 	u, err := url.Parse(origin)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && isLoopback(u.Host)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && edge.Loopback(u.Host)
 }
 
 // allow lets a page of a known origin read the response.
@@ -66,17 +66,4 @@ func (g guard) allow(h http.Header, r *http.Request) {
 		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID")
 		h.Set("Access-Control-Max-Age", "600")
 	}
-}
-
-// isLoopback reports whether an address, with or without a port, is a loopback address.
-func isLoopback(hostPort string) bool {
-	host, _, err := net.SplitHostPort(hostPort)
-	if err != nil {
-		host = strings.Trim(hostPort, "[]")
-	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
 }

@@ -38,9 +38,9 @@ func listVideos(ctx context.Context, c *call) (any, error) {
 	p, short := page{HasMore: list.HasMore}, make([]video, len(list.Data))
 	for i, v := range list.Data {
 		short[i] = videoOf(v)
-	}
-	if list.HasMore {
-		p.NextStartingAfter = list.Data[len(list.Data)-1].Id
+		if list.HasMore {
+			p.NextStartingAfter = v.Id
+		}
 	}
 	return forms{videos[api.Video]{list.Data, p}, videos[video]{short, p}}, nil
 }
@@ -59,12 +59,18 @@ type cost struct {
 	Note        string       `json:"note"`
 }
 
+// analysis carries out the operation of a tool that returns an analysis.
+func (c *call) analysis(ctx context.Context) (a api.Analysis, err error) {
+	err = c.operate(ctx, &a, nil)
+	c.hideBalance(&a)
+	return a, err
+}
+
 func createAnalysis(ctx context.Context, c *call) (any, error) {
-	var a api.Analysis
-	if err := c.operate(ctx, &a, nil); err != nil {
+	a, err := c.analysis(ctx)
+	if err != nil {
 		return nil, err
 	}
-	c.hideBalance(&a)
 	price, next := c.cost(ctx, a), followUp(a)
 	return forms{created[api.Analysis]{a, price, next}, created[analysis]{c.withLinks(a), price, next}}, nil
 }
@@ -168,11 +174,10 @@ func (c *call) hideBalance(a *api.Analysis) {
 }
 
 func getAnalysis(ctx context.Context, c *call) (any, error) {
-	var a api.Analysis
-	if err := c.operate(ctx, &a, nil); err != nil {
+	a, err := c.analysis(ctx)
+	if err != nil {
 		return nil, err
 	}
-	c.hideBalance(&a)
 	short := c.withLinks(a)
 	if c.yes("include_image") {
 		c.addPicture(ctx, short.ContactSheetURL)
@@ -206,11 +211,10 @@ type rerunResult[A any] struct {
 }
 
 func rerun(ctx context.Context, c *call) (any, error) {
-	var a api.Analysis
-	if err := c.operate(ctx, &a, nil); err != nil {
+	a, err := c.analysis(ctx)
+	if err != nil {
 		return nil, err
 	}
-	c.hideBalance(&a)
 	return forms{rerunResult[api.Analysis]{a, followUp(a)}, rerunResult[analysis]{c.withLinks(a), followUp(a)}}, nil
 }
 

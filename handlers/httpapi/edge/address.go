@@ -100,22 +100,22 @@ var forwarding = []string{
 //   - No page of another origin sent it: a page that is open in a browser here is not a program of this machine.
 func OnThisMachine(publicURL string, trusted []netip.Prefix) func(*http.Request) bool {
 	public, err := url.Parse(publicURL)
-	if err != nil || !loopbackHost(public.Host) || len(trusted) > 0 {
+	if err != nil || !Loopback(public.Host) || len(trusted) > 0 {
 		return func(*http.Request) bool { return false }
 	}
 	sameOrigin := http.NewCrossOriginProtection()
 	return func(r *http.Request) bool {
 		local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		if sameOrigin.Check(r) != nil || !ok || !loopbackHost(local.String()) || !loopbackHost(r.RemoteAddr) || !loopbackHost(r.Host) {
+		if sameOrigin.Check(r) != nil || !ok || !Loopback(local.String()) || !Loopback(r.RemoteAddr) || !Loopback(r.Host) {
 			return false
 		}
 		return !slices.ContainsFunc(forwarding, func(name string) bool { return len(r.Header.Values(name)) > 0 })
 	}
 }
 
-// loopbackHost reports whether an address, with or without a port, is a loopback address:
+// Loopback reports whether an address, with or without a port, is a loopback address:
 // localhost, 127.0.0.0/8 or ::1.
-func loopbackHost(hostPort string) bool {
+func Loopback(hostPort string) bool {
 	host, _, err := net.SplitHostPort(hostPort)
 	if err != nil {
 		host = strings.Trim(hostPort, "[]")
