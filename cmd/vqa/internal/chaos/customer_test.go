@@ -215,7 +215,7 @@ func (c *customer) batch(ctx context.Context, v *video, o operation) error {
 	}
 	full := math.Ceil(v.seconds)
 	c.analyses = append(c.analyses, &analysis{id: text(list[0], "id"), answer: first.answer, seconds: full},
-		&analysis{id: text(list[1], "id"), answer: second.answer, seconds: math.Ceil(full / 2)})
+		&analysis{id: text(list[1], "id"), answer: second.answer, seconds: math.Floor(full / 2)})
 	return nil
 }
 
