@@ -60,10 +60,6 @@ func printParked(out io.Writer, parked []feed.Parked, asJSON bool) error {
 		return terminal.PrintJSON(out, parked)
 	}
 	s := terminal.NewScreen(out)
-	if len(parked) == 0 {
-		fmt.Fprintln(s, "There are no parked events.")
-		return nil
-	}
 	t := terminal.Table{{"SUBSCRIBER", "POSITION", "TYPE", "STREAM", "ATTEMPTS", "SINCE", "LATER", "ERROR"}}
 	for _, p := range parked {
 		t = append(t, []string{

@@ -250,7 +250,7 @@ func (b toolbench) subscriber(ok func(feed.Subscriber) bool) {
 func TestSubscribersReplaysAndParkedEvents(t *testing.T) {
 	b := newToolbench(t)
 	require.Regexp(t, `no service is running\n\n.*\n  jobs +0 +\d+ .* stopped +-\n`, b.text("events", "subscribers"))
-	require.Equal(t, "There are no parked events.\n", b.text("events", "parked"))
+	require.Equal(t, "  none\n", b.text("events", "parked"))
 	all := b.events("list", "--json")
 	last := all[len(all)-1].Position
 	require.Regexp(t, `^jobs would move from 0 to \d+; skipped: \d+ events\.\n$`, b.text("events", "reset", "jobs", "--to", "end", "--dry-run"))

@@ -101,7 +101,7 @@ func TestLedgerForFinance(t *testing.T) {
 		var s book.Statement
 		read(&s, "ledger", "statement", id, "--month", "2020-01")
 		require.Zero(t, s.Closing.PostedSeconds)
-		require.Contains(t, ledger("holds"), "There are no open holds.")
+		require.Contains(t, ledger("holds"), "  none\n")
 	})
 	t.Run("export", func(t *testing.T) {
 		for _, f := range export.Formats() {

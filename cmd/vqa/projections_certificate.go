@@ -42,7 +42,7 @@ func printCertificate(out io.Writer, c projections.Certificate, asJSON bool) err
 			state = fmt.Sprintf("%d missing, %d surplus, %d changed", p.Missing, p.Surplus, p.Changed)
 		}
 		t = append(t, []string{
-			p.Table, terminal.Thousands(p.Rows), terminal.Thousands(p.LiveRows), terminal.Thousands(p.Accounts), terminal.Thousands(p.AccountsDiffering), p.DigestRebuilt, state,
+			p.Table, terminal.Thousands(p.Rows), terminal.Thousands(p.LiveRows), terminal.Thousands(p.Accounts), terminal.Thousands(p.AccountsDiffering), p.DigestRebuilt[:min(12, len(p.DigestRebuilt))], state,
 		})
 	}
 	t.Print(s)

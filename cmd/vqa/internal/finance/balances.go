@@ -67,10 +67,6 @@ func inWords(a *book.Account) string {
 
 // PrintHolds writes the open holds.
 func PrintHolds(out terminal.Screen, holds []book.HeldBy, now time.Time) {
-	if len(holds) == 0 {
-		fmt.Fprintln(out, "  There are no open holds.")
-		return
-	}
 	t := terminal.Table{{"HOLD", "ACCOUNT", "SECONDS", "SOURCE", "AGE", "EXPIRES"}}
 	for _, h := range holds {
 		expires := "in " + h.ExpiresAt.Sub(now).Truncate(time.Second).String()

@@ -22,6 +22,8 @@ type Screen struct {
 	raw io.Writer
 	// Columns is the width, at least leastColumns.
 	Columns int
+	// measured is false when Columns is only assumed.
+	measured bool
 	// Live is true when a line can be overwritten, which needs a terminal.
 	Live bool
 	// Color is true when the output may have colors (https://no-color.org).
@@ -33,13 +35,13 @@ func NewScreen(w io.Writer) Screen {
 	e := Escape(w)
 	s := Screen{Writer: e, raw: e.to, Columns: defaultColumns}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		s.Columns = n
+		s.Columns, s.measured = n, true
 	}
 	if f, ok := e.to.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		s.Live = true
 		s.Color = os.Getenv("NO_COLOR") == ""
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			s.Columns = width
+			s.Columns, s.measured = width, true
 		}
 	}
 	s.Columns = max(s.Columns, leastColumns)

@@ -12,9 +12,14 @@ import (
 // Table is a list of rows, the head first. Columns of numbers are aligned to the right.
 type Table [][]string
 
-// Print writes the table with a dimmed head.
+// Print writes the table with a dimmed head, or "none" when it has only a head. When the screen is known to be
+// narrower than the table, it writes a line for each cell instead.
 func (t Table) Print(out Screen) {
-	if len(t) == 0 {
+	switch len(t) {
+	case 0:
+		return
+	case 1:
+		fmt.Fprintln(out, Margin+"none")
 		return
 	}
 	for _, row := range t {
@@ -29,6 +34,14 @@ func (t Table) Print(out Screen) {
 			width[c] = max(width[c], utf8.RuneCountInString(row[c]))
 			right[c] = right[c] && (r == 0 || numeric(row[c]))
 		}
+	}
+	total := 0
+	for _, w := range width {
+		total += len(Margin) + w
+	}
+	if out.measured && total > out.Columns {
+		t.printCells(out)
+		return
 	}
 	for r, row := range t {
 		var line strings.Builder
@@ -45,6 +58,25 @@ func (t Table) Print(out Screen) {
 			text = out.Paint(Dim, text)
 		}
 		fmt.Fprintln(out, text)
+	}
+}
+
+// printCells writes each row as lines with the name and the value of a cell. A blank line separates the rows.
+func (t Table) printCells(out Screen) {
+	longest := 0
+	for _, name := range t[0] {
+		longest = max(longest, utf8.RuneCountInString(name))
+	}
+	for r, row := range t[1:] {
+		if r > 0 {
+			fmt.Fprintln(out)
+		}
+		for c, cell := range row {
+			if cell != "" {
+				pad := strings.Repeat(" ", longest-utf8.RuneCountInString(t[0][c]))
+				fmt.Fprintf(out, "%s%s  %s\n", Margin, out.Paint(Dim, t[0][c]+pad), cell)
+			}
+		}
 	}
 }
 

@@ -192,3 +192,17 @@ func TestProgressAsBar(t *testing.T) {
 	lines := strings.Split(out.String(), "\r")
 	require.Empty(t, strings.TrimSpace(lines[len(lines)-1]+lines[len(lines)-2]), "the bar is removed")
 }
+
+// TestTableFitsTheScreen prints a table that is wider than the screen, one that fits, and an empty one.
+func TestTableFitsTheScreen(t *testing.T) {
+	t.Setenv("COLUMNS", "40")
+	print := func(table Table) string {
+		var out bytes.Buffer
+		table.Print(NewScreen(&out))
+		return out.String()
+	}
+	require.Equal(t, "  none\n", print(Table{{"ACCOUNT"}}))
+	require.Equal(t, "  KEY  N\n  a    1\n", print(Table{{"KEY", "N"}, {"a", "1"}}))
+	long := strings.Repeat("x", 30)
+	require.Equal(t, "  ACCOUNT  "+long+"\n  N        1\n\n  ACCOUNT  b\n  N        2\n", print(Table{{"ACCOUNT", "SOURCE", "N"}, {long, "", "1"}, {"b", "", "2"}}))
+}
