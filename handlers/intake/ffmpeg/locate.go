@@ -17,6 +17,7 @@ import (
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
 )
 
 // The oldest release with all options that are used. -fps_mode is the youngest of them.
@@ -51,22 +52,27 @@ func New(ctx context.Context, places ...string) (*Runner, error) {
 	return nil, errors.Join(refused...)
 }
 
-// isolation is the way in which a process is cut off from the network.
+// isolation is the way in which a process is cut off from other processes and from the network.
 type isolation int
 
 const (
 	notIsolated isolation = iota
-	// isolated is a network namespace.
+	// isolated is a namespace of processes, and one of the network.
 	isolated
-	// isolatedByUser is a network namespace in a user namespace, which needs no privilege.
+	// isolatedByUser is the same in a user namespace, which needs no privilege.
 	isolatedByUser
 )
+
+// ownUser is the user and group id of ffmpeg when the service is root. Distributions leave the numbers
+// from 60706 to 61183 unused (systemd, "Users, Groups, UIDs and GIDs"), so it owns nothing.
+const ownUser = 61000
 
 // measures are the optional measures that this machine allows.
 type measures struct {
 	isolation isolation
 	landlock  int // ABI version; 0 means that the kernel has no Landlock
 	seccomp   bool
+	user      bool // it runs as ownUser
 }
 
 // tested tries the program under all measures of the kernel. When that fails, it tries them one
@@ -81,9 +87,9 @@ func tested(ctx context.Context, program string) (*Runner, error) {
 	if err != nil {
 		abi = 0
 	}
-	r.measures.isolation, r.measures.landlock, r.measures.seccomp = ways[0], abi, seccomp.Supported()
+	r.measures = measures{isolation: ways[0], landlock: abi, seccomp: seccomp.Supported(), user: os.Geteuid() == 0}
 	if r.trial(ctx) != nil {
-		r.measures.isolation, r.measures.landlock, r.measures.seccomp = notIsolated, 0, false
+		r.measures = measures{}
 		if r.version, err = r.askVersion(ctx); err == nil && !tooOld(r.version) {
 			err = r.trial(ctx)
 		}
@@ -109,7 +115,7 @@ func (r *Runner) tryEach(ctx context.Context, ways []isolation, abi int) {
 		if err == nil {
 			break
 		}
-		r.measures.isolation, r.failed[measureNetwork] = notIsolated, err
+		r.measures.isolation, r.failed[measureNamespaces] = notIsolated, err
 	}
 	if r.measures.landlock = abi; abi > 0 {
 		if err := r.trial(ctx); err != nil {
@@ -119,6 +125,12 @@ func (r *Runner) tryEach(ctx context.Context, ways []isolation, abi int) {
 	if r.measures.seccomp = seccomp.Supported(); r.measures.seccomp {
 		if err := r.trial(ctx); err != nil {
 			r.measures.seccomp, r.failed[measureCalls] = false, err
+		}
+	}
+	// A user namespace that the service makes without privileges has one user only.
+	if r.measures.user = os.Geteuid() == 0 && r.measures.isolation != isolatedByUser; r.measures.user {
+		if err := r.trial(ctx); err != nil {
+			r.measures.user, r.failed[measureUser] = false, err
 		}
 	}
 }
@@ -183,26 +195,25 @@ func tooOld(version string) bool {
 	return major < oldestMajor || major == oldestMajor && minor < oldestMinor
 }
 
-// isolates returns how a process with these limits is cut off from the network.
-func (r *Runner) isolates(c confine.Limits) isolation {
-	if c.Network {
-		return notIsolated
-	}
-	return r.measures.isolation
-}
-
 // attributes returns the attributes that the kernel sets when it creates the process.
 func (r *Runner) attributes(c confine.Limits) *syscall.SysProcAttr {
 	// In a session of its own, the process does not receive a Ctrl-C meant for the service.
 	a := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	switch r.isolates(c) {
+	switch r.measures.isolation {
 	case isolated:
-		a.Cloneflags = syscall.CLONE_NEWNET
+		a.Cloneflags = syscall.CLONE_NEWPID
 	case isolatedByUser:
-		a.Cloneflags = syscall.CLONE_NEWNET | syscall.CLONE_NEWUSER
+		a.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWUSER
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
 	case notIsolated:
+	}
+	if r.measures.isolation != notIsolated && !c.Network {
+		a.Cloneflags |= syscall.CLONE_NEWNET
+	}
+	if r.measures.user {
+		a.Credential = &syscall.Credential{Uid: ownUser, Gid: ownUser}
+		a.AmbientCaps = []uintptr{unix.CAP_DAC_READ_SEARCH} // the objects belong to root
 	}
 	return a
 }

@@ -1,12 +1,16 @@
 package ffmpeg
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+)
 
 // The names of the measures that depend on the machine.
 const (
-	measureNetwork = "network namespace"
-	measureFiles   = "Landlock"
-	measureCalls   = "seccomp"
+	measureNamespaces = "namespaces"
+	measureFiles      = "Landlock"
+	measureCalls      = "seccomp"
+	measureUser       = "user"
 )
 
 // Measure is one part of the confinement that depends on the machine.
@@ -23,15 +27,15 @@ type Measure struct {
 
 // Measures reports which optional measures processes run under on this machine.
 func (r *Runner) Measures() []Measure {
-	network := Measure{Name: measureNetwork, Active: r.measures.isolation != notIsolated}
-	if network.Active {
-		network.Effect = "a process that reads a local file has no network"
+	namespaces := Measure{Name: measureNamespaces, Active: r.measures.isolation != notIsolated}
+	if namespaces.Active {
+		namespaces.Effect = "a process sees no other process, and no network when it reads a local file"
 	} else {
-		network.Effect = "only seccomp keeps a process that reads a local file off the network"
+		namespaces.Effect = "only seccomp keeps a process from other processes, and from the network when it reads a local file"
 		if !r.measures.seccomp {
-			network.Effect = "a process that reads a local file can reach the network"
+			namespaces.Effect = "a process can end other processes of its user, and reach the network"
 		}
-		network.Fix = "allow user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or run as root"
+		namespaces.Fix = "allow user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or run as root"
 	}
 	files := Measure{Name: measureFiles, Active: r.measures.landlock > 0}
 	switch {
@@ -50,7 +54,15 @@ func (r *Runner) Measures() []Measure {
 		calls.Effect = "a process can start other processes and make every system call"
 		calls.Fix = "use a kernel with CONFIG_SECCOMP_FILTER on x86-64 or arm64"
 	}
-	all := []Measure{network, files, calls}
+	all := []Measure{namespaces, files, calls}
+	if os.Geteuid() == 0 {
+		user := Measure{Name: measureUser, Active: r.measures.user, Effect: fmt.Sprintf("a process runs as user %d, which owns nothing", ownUser)}
+		if !user.Active {
+			user.Effect = "a process runs as root, with the capability to read files only"
+			user.Fix = "run the service with the capabilities SYS_ADMIN, SETUID, SETGID and DAC_READ_SEARCH, and let others execute vqa and ffmpeg"
+		}
+		all = append(all, user)
+	}
 	for i, m := range all {
 		if err := r.failed[m.Name]; err != nil && !m.Active {
 			all[i].Fix += fmt.Sprintf(" (it failed: %v)", err)

@@ -33,6 +33,7 @@ type Process struct {
 	stderr        tail
 	limits        confine.Limits
 	source        string
+	output        string
 	ended         chan struct{}
 	err           error // result of cmd.Wait, set before ended is closed
 }
@@ -69,7 +70,7 @@ func (r *Runner) launch(ctx context.Context, c confine.Limits, args []string, jo
 	if err != nil {
 		return nil, fmt.Errorf("ffmpeg: %w", err)
 	}
-	p := &Process{ctx: ctx, limits: c, source: job.Input, ended: make(chan struct{})}
+	p := &Process{ctx: ctx, limits: c, source: job.Input, output: job.Output, ended: make(chan struct{})}
 	p.cmd = exec.CommandContext(ctx, "/proc/self/exe")
 	p.cmd.Args = append([]string{confine.Name, string(limits)}, args...)
 	// The Go runtime starts faster without parallel garbage collection. The trampoline
@@ -154,6 +155,8 @@ func (p *Process) Wait() error {
 	p.closePipes()
 	<-p.ended
 	switch {
+	case p.full():
+		return &ExitError{Reason: fmt.Sprintf("it wrote more than %d bytes", p.limits.FileBytes-1)}
 	case p.err == nil:
 		return nil
 	case p.ctx.Err() != nil:
@@ -174,8 +177,6 @@ func (p *Process) Wait() error {
 	status, _ := exit.Sys().(syscall.WaitStatus)
 	switch {
 	case !status.Signaled():
-	case status.Signal() == syscall.SIGXFSZ:
-		refused.Reason = fmt.Sprintf("it wrote more than %d bytes", p.limits.FileBytes)
 	case status.Signal() == syscall.SIGKILL && p.spent(exit):
 		refused.Reason = fmt.Sprintf("it used more than %d s of CPU time", p.limits.CPUSeconds)
 	case status.Signal() == syscall.SIGKILL:
@@ -183,6 +184,13 @@ func (p *Process) Wait() error {
 		return fmt.Errorf("ffmpeg: killed from outside after %v of CPU time", exit.UserTime()+exit.SystemTime())
 	}
 	return refused
+}
+
+// full reports whether the output has the one byte too many that its limit allows. The first process of a namespace gets no SIGXFSZ, and
+// ffmpeg may exit with 0 after a write that failed.
+func (p *Process) full() bool {
+	info, err := os.Stat(p.output)
+	return err == nil && uint64(info.Size()) >= p.limits.FileBytes //nolint:gosec // a size is not negative
 }
 
 // spent reports whether a killed process had used up its CPU time. The kernel enforces the

@@ -20,6 +20,11 @@ import (
 const (
 	// maxAddressSpace in bytes. 8K video takes 0.45 GB.
 	maxAddressSpace = 4 << 30
+	// probeAddressSpace is that of a Probe: the first frame of 8192x8192 takes 1.0 GB in HEVC, with one thread.
+	probeAddressSpace = 3 << 29
+	// oomScore and probeOOMScore are the oom_score_adj: when memory ends, probes end first, then other jobs, and
+	// the service and its database last.
+	oomScore, probeOOMScore = 500, 1000
 	// maxAlloc bounds one allocation of ffmpeg, in bytes.
 	maxAlloc = 1 << 30
 	// maxPixels of one frame: 8192x8192.
@@ -49,6 +54,8 @@ type Job struct {
 	Output string
 	// OutputBytes is the largest size of Output.
 	OutputBytes int64
+	// Probe says that nobody has accepted the input yet: the process gets less memory.
+	Probe bool
 	// Side becomes descriptor 3 of ffmpeg. The caller closes its own copy.
 	Side *os.File
 	// CPU bounds the CPU time of all threads together, in whole seconds, rounded up. The
@@ -158,11 +165,14 @@ func (r *Runner) confine(j Job) (confine.Limits, error) {
 	}
 	c := confine.Limits{
 		Program: r.program, CPUSeconds: uint64((cpu + time.Second - 1) / time.Second), AddressSpace: maxAddressSpace,
-		FileBytes: uint64(max(0, j.OutputBytes)), Files: maxFiles, Landlock: r.measures.landlock > 0, Seccomp: r.measures.seccomp,
+		OOMScore: oomScore, Files: maxFiles, Landlock: r.measures.landlock > 0, Seccomp: r.measures.seccomp,
 		Network: Remote(j.Input) || camera(j.Input), Read: append([]string{r.program}, essentials...), Folders: r.folders(),
 	}
-	if r.isolates(c) == isolatedByUser {
+	if r.measures.isolation == isolatedByUser {
 		c.Threads = maxThreads
+	}
+	if j.Probe {
+		c.AddressSpace, c.OOMScore = probeAddressSpace, probeOOMScore
 	}
 	switch {
 	case c.Network:
@@ -184,7 +194,7 @@ func (r *Runner) confine(j Job) (confine.Limits, error) {
 		if err != nil {
 			return c, fmt.Errorf("ffmpeg: %w", err)
 		}
-		c.Write = append(c.Write, path)
+		c.Write, c.FileBytes = append(c.Write, path), uint64(max(0, j.OutputBytes))+1
 	}
 	return c, nil
 }
@@ -246,7 +256,10 @@ func (r *Runner) Start(ctx context.Context, job Job) (*Process, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ffmpeg: %w", err)
 		}
-		if err := out.Close(); err != nil {
+		if r.measures.user {
+			err = out.Chown(ownUser, ownUser)
+		}
+		if err := errors.Join(err, out.Close()); err != nil {
 			return nil, fmt.Errorf("ffmpeg: %w", err)
 		}
 	}

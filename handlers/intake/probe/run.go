@@ -22,7 +22,7 @@ const displayed = "scale=w='round(iw*max(1,sar))':h='round(ih*max(1,1/sar))'"
 // size at which it is displayed.
 func (p *Prober) frame(ctx context.Context, source ffmpeg.Source) (Video, error) {
 	out, err := p.ffmpeg.Output(ctx, ffmpeg.Job{
-		Input: source.Name, InputArgs: []string{"-threads", "1"},
+		Probe: true, Input: source.Name, InputArgs: []string{"-threads", "1"},
 		OutputArgs: []string{"-map", source.Map(), "-frames:v", "1", "-vf", displayed, "-threads", "1", "-f", "framecrc", "pipe:1"},
 	}, maxFrameBytes)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p *Prober) frame(ctx context.Context, source ffmpeg.Source) (Video, error)
 // time 0 is the start of the file.
 func (p *Prober) packets(ctx context.Context, source ffmpeg.Source, seek ...string) (packets, error) {
 	process, err := p.ffmpeg.Start(ctx, ffmpeg.Job{
-		Input: source.Name, InputArgs: append([]string{"-copyts", "-start_at_zero"}, seek...),
+		Probe: true, Input: source.Name, InputArgs: append([]string{"-copyts", "-start_at_zero"}, seek...),
 		OutputArgs: []string{"-map", source.Map(), "-c", "copy", "-copyinkf", "-copypriorss", "1", "-f", "framecrc", "pipe:1"},
 	})
 	if err != nil {

@@ -14,6 +14,8 @@ type Limits struct {
 	Files uint64
 	// Threads of this user in its namespace; 0 means no limit.
 	Threads uint64
+	// OOMScore is the oom_score_adj, 0 to 1000: the process with the highest score ends first when memory ends.
+	OOMScore int
 	// Side keeps descriptor 3 open.
 	Side bool
 	// Landlock limits files and ports. Folders and Read are readable, Write is readable and

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/landlock-lsm/go-landlock/landlock"
 	"golang.org/x/sys/unix"
 )
 
@@ -93,8 +92,13 @@ func (l Limits) closeDescriptors() error {
 	return nil
 }
 
-// lowerPriority lowers the priority, unless the service itself runs at a lower one.
-func (Limits) lowerPriority() error {
+// lowerPriority lowers the priority, unless the service itself runs at a lower one. It also makes the
+// process the first one to end when memory ends, where the kernel allows it.
+func (l Limits) lowerPriority() error {
+	if fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0); err == nil {
+		_, _ = unix.Write(fd, []byte(strconv.Itoa(l.OOMScore)))
+		_ = unix.Close(fd)
+	}
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err == nil && 20-raw < niceness {
 		err = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness)
@@ -134,19 +138,6 @@ func (Limits) dropPrivileges() error {
 		return fmt.Errorf("drop the capabilities: %w", err)
 	}
 	return nil
-}
-
-// restrictFiles limits files and TCP ports. An older kernel enforces the part that it supports.
-func (l Limits) restrictFiles() error {
-	rules := []landlock.Rule{
-		landlock.RODirs(l.Folders...).IgnoreIfMissing(),
-		landlock.ROFiles(l.Read...).IgnoreIfMissing(),
-		landlock.RWFiles(l.Write...).IgnoreIfMissing(),
-	}
-	for _, port := range l.Ports {
-		rules = append(rules, landlock.ConnectTCP(port))
-	}
-	return landlock.V7.BestEffort().Restrict(rules...)
 }
 
 // limitResources sets the limits of the process, except that of its address space.
