@@ -41,10 +41,8 @@ type LogFacts struct {
 	// writers cause it. FirstBackwards has the first 20.
 	Backwards      int64      `json:"times_backwards"`
 	FirstBackwards []Backward `json:"first_times_backwards"`
-	// Snapshots is the number of snapshots that were compared with their events. OtherShapes is the
-	// number of those of another release, which nobody uses.
-	Snapshots   int64 `json:"snapshots"`
-	OtherShapes int64 `json:"snapshots_of_other_releases"`
+	// Snapshots is the number of snapshots whose MAC was checked.
+	Snapshots int64 `json:"snapshots"`
 	// Rows is the number of rows of read models that were compared, without those of the ledger.
 	Rows int64 `json:"read_model_rows"`
 	// Stale are the read models that were not compared, because they wait for a rebuild.

@@ -24,7 +24,6 @@ const (
 	Balance    Kind = "balance"
 	Hold       Kind = "hold"
 	Forged     Kind = "forged"
-	Snapshot   Kind = "snapshot"
 	Position   Kind = "position"
 	ReadModel  Kind = "read_model"
 )

@@ -48,7 +48,7 @@ func printLog(s terminal.Screen, l *audit.LogFacts) {
 		macs = "not checked, because this program has no key"
 	}
 	fmt.Fprintf(s, "  the log ends at position %s; MACs: %s\n", terminal.Thousands(l.Position), macs)
-	fmt.Fprintf(s, "  %s snapshots and %s rows of other read models were compared with their events\n", terminal.Thousands(l.Snapshots), terminal.Thousands(l.Rows))
+	fmt.Fprintf(s, "  %s snapshots and %s rows of other read models were checked\n", terminal.Thousands(l.Snapshots), terminal.Thousands(l.Rows))
 	if len(l.Stale) > 0 {
 		fmt.Fprintf(s, "  not compared, because they wait for a rebuild: %s\n", strings.Join(l.Stale, ", "))
 	}
