@@ -18,7 +18,7 @@ func ledgerExportCommand() *cobra.Command {
 	var period periodFlags
 	var format, accountID, path string
 	cmd := &cobra.Command{
-		Use:   "export --format hledger|csv|jsonl|parquet",
+		Use:   "export --format hledger|csv|jsonl",
 		Short: "Export the ledger for other programs",
 		Long: `Exports the entries, account by account, to a file or to standard output. Amounts are whole
 credit-seconds. A positive amount on a customer's account increases the customer's credits.
@@ -26,7 +26,6 @@ credit-seconds. A positive amount on a customer's account increases the customer
   hledger  a journal with an assertion of the customer's balance at each posting
   csv      one posting per row
   jsonl    one entry per line, with its postings, version, position and hash chain
-  parquet  one posting per row, with the columns of csv
 
 For a period, the journal starts with the balances before it. The other formats contain only the
 entries of the period.
@@ -53,7 +52,7 @@ entries of the period.
 			})
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "hledger, csv, jsonl or parquet")
+	cmd.Flags().StringVar(&format, "format", "", "hledger, csv or jsonl")
 	cmd.Flags().StringVar(&accountID, "account", "", "only the entries of this account")
 	cmd.Flags().StringVarP(&path, "output", "o", "", "file; when empty, standard output")
 	period.register(cmd)

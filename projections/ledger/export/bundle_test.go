@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -119,7 +120,7 @@ func TestBundle(t *testing.T) {
 		require.Contains(t, out, "given by you")
 		b, err := open(t, p.World).Balances(t.Context(), id)
 		require.NoError(t, err)
-		require.Contains(t, out, id+": "+number(b.Accounts[0].PostedSeconds)+" seconds posted, "+number(b.Accounts[0].HeldSeconds)+" held")
+		require.Contains(t, out, fmt.Sprintf("%s: %d seconds posted, %d held", id, b.Accounts[0].PostedSeconds, b.Accounts[0].HeldSeconds))
 		checked, err := export.CheckBundle(os.DirFS(genuine.folder(t)), p.Codec, p.key())
 		require.NoError(t, err)
 		require.Equal(t, manifest, checked.Manifest)

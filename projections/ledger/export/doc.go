@@ -1,5 +1,5 @@
 // Package export writes the books in formats for other programs: a journal for hledger,
-// tables as CSV and Parquet, and JSON lines. It also writes a printable statement. A bundle has everything needed to check an account's ledger elsewhere: by the
+// a table as CSV, and JSON lines. It also writes a printable statement. A bundle has everything needed to check an account's ledger elsewhere: by the
 // program in it, which needs only Python, or by CheckBundle.
 //
 // Amounts are whole credit-seconds in every format. The signs are those of the ledger, from

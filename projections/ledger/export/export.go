@@ -21,7 +21,6 @@ const (
 	HLedger Format = "hledger"
 	CSV     Format = "csv"
 	JSONL   Format = "jsonl"
-	Parquet Format = "parquet"
 )
 
 // commodity is the unit of a journal.
@@ -43,11 +42,11 @@ type form interface {
 
 // newForm creates the writer of each format.
 var newForm = map[Format]func(io.Writer) form{
-	HLedger: newHLedger, CSV: newCSV, JSONL: newJSONL, Parquet: newParquet,
+	HLedger: newHLedger, CSV: newCSV, JSONL: newJSONL,
 }
 
 // Formats returns the names of all formats.
-func Formats() []Format { return []Format{HLedger, CSV, JSONL, Parquet} }
+func Formats() []Format { return []Format{HLedger, CSV, JSONL} }
 
 // ParseFormat returns the format with a name. Error: the name is unknown.
 func ParseFormat(name string) (Format, error) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
-	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/credit"
@@ -68,7 +67,6 @@ func TestExports(t *testing.T) {
 	t.Run("journals", func(t *testing.T) { testJournals(t, w, part) })
 	t.Run("assertions bite", func(t *testing.T) { testAssertionsBite(t, w) })
 	t.Run("csv", func(t *testing.T) { testCSV(t, w) })
-	t.Run("parquet", func(t *testing.T) { testParquet(t, w) })
 	t.Run("jsonl", func(t *testing.T) { testJSONL(t, w, len(ids), part) })
 }
 
@@ -204,24 +202,6 @@ func testCSV(t *testing.T, w *history.World) {
 	require.Zero(t, wrong, "the balance after each entry is the running sum")
 }
 
-func testParquet(t *testing.T, w *history.World) {
-	t.Parallel()
-	table, err := csv.NewReader(strings.NewReader(written(t, w, export.CSV, book.Period{}))).ReadAll()
-	require.NoError(t, err)
-	path := file(t, "x.parquet", written(t, w, export.Parquet, book.Period{}))
-	rows, err := parquet.ReadFile[export.Row](path)
-	require.NoError(t, err)
-	require.Len(t, rows, len(table)-1)
-	for i, r := range rows {
-		got := []string{
-			number(r.Position), r.AccountID, number(r.Version), r.At.UTC().Format(time.RFC3339Nano), r.Kind, r.EntryID,
-			r.LedgerAccount, number(r.Seconds), number(r.AvailableAfter), number(r.HeldAfter), r.SourceType, r.SourceID,
-			number(int64(r.DiscountPct)), r.Refunds, r.Reason, r.Actor, r.RequestID, r.Chain,
-		}
-		require.Empty(t, cmp.Diff(table[i+1], got))
-	}
-}
-
 // testJSONL compares each line with the event in the log.
 func testJSONL(t *testing.T, w *history.World, accounts int, part book.Period) {
 	t.Parallel()
@@ -252,8 +232,6 @@ func testJSONL(t *testing.T, w *history.World, accounts int, part book.Period) {
 	require.Greater(t, n, 30)
 }
 
-func number(n int64) string { return strconv.FormatInt(n, 10) }
-
 func TestParseFormat(t *testing.T) {
 	t.Parallel()
 	for _, f := range export.Formats() {
@@ -262,5 +240,5 @@ func TestParseFormat(t *testing.T) {
 		require.Equal(t, f, got)
 	}
 	_, err := export.ParseFormat("xlsx")
-	require.EqualError(t, err, `unknown format "xlsx"; known formats: hledger, csv, jsonl, parquet`)
+	require.EqualError(t, err, `unknown format "xlsx"; known formats: hledger, csv, jsonl`)
 }
