@@ -182,9 +182,8 @@ func (s State) openHold(sourceID string) (OpenHold, error) {
 	return h, nil
 }
 
-// insufficient returns the fault for a balance that is too low. An account without credits has no state
-// yet, so its id is an argument
-// (docs/contract.md#credit-refusals).
+// insufficient returns the fault for a balance that is too low (docs/contract.md#credit-refusals). An
+// account without credits has no state yet, so its id is an argument.
 func insufficient(s State, accountID string, needed int64) error {
 	return fault.Newf(fault.InsufficientCredits, "This operation needs %d credit-seconds, but only %d are available. "+
 		"The operator of the service adds some with: vqa credits grant %s 6000 --reason TEXT --idempotency-key KEY", needed, s.AvailableSeconds(), accountID).

@@ -284,7 +284,8 @@ func (s *Service) admit(ss *session, caller Caller, n int, seconds int64) error 
 			open, s.Limits.MaxConcurrentAnalyses).WithRetryAfter(2)
 	}
 	_, err = credit.Decide(balance, credit.Hold{
-		Seconds: seconds, QuotaSeconds: s.Limits.QuotaSecondsPerMonth, GrantID: caller.GrantID, GrantLimitSeconds: caller.GrantLimitSeconds,
+		AccountID: caller.AccountID, Seconds: seconds, QuotaSeconds: s.Limits.QuotaSecondsPerMonth,
+		GrantID: caller.GrantID, GrantLimitSeconds: caller.GrantLimitSeconds,
 	}, ss.now)
 	return err
 }

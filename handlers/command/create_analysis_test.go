@@ -135,6 +135,7 @@ func TestCreateAnalysisRefusals(t *testing.T) {
 			require.Equal(t, test.retries, fault.Of(err).RetryAfterS > 0, name)
 			if test.want == fault.InsufficientCredits || test.want == fault.GrantExhausted {
 				require.Equal(t, "credit_seconds", fault.Of(err).Details["meter"], name)
+				require.ErrorContains(t, err, "vqa credits grant "+test.caller.AccountID, name)
 			}
 		})
 	}
