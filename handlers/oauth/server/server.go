@@ -130,7 +130,7 @@ func (s *server) route(w http.ResponseWriter, r *http.Request, methods map[strin
 	h := w.Header()
 	h.Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))
 	if method != http.MethodOptions || page {
-		w.WriteHeader(http.StatusMethodNotAllowed)
+		write(w, http.StatusMethodNotAllowed, &oauth.Error{Code: oauth.InvalidRequest, Description: "The path does not have this method. The response header Allow lists its methods."})
 		return
 	}
 	h.Set("Access-Control-Allow-Methods", strings.Join(allowed, ", "))
