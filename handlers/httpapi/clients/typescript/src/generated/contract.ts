@@ -1163,7 +1163,7 @@ export interface paths {
          * Create a live stream
          * @description Send either `prompt` or `query`. The stream is `ready`, or `queued` until a slot is free. Join it over the WebSocket of
          *     `signaling`, or over WHIP. Live seconds are billed at the end. A stream needs a positive balance, and an account has one
-         *     stream that has not ended (409 `stream_already_active`).
+         *     stream of each mode that has not ended (409 `stream_already_active`).
          *
          *     Codes with status 400 besides `validation_failed`: `prompt_empty`, `prompt_too_long`, `query_invalid` (with
          *     `param`), `model_not_found`, `model_deprecated`. A stream of a test key takes real video and answers with canned
@@ -1808,8 +1808,7 @@ export interface webhooks {
         /**
          * A video is ready
          * @description Sent to the webhook endpoints that subscribe to this event, with a signature (Standard Webhooks: `webhook-id`,
-         *     `webhook-timestamp`, `webhook-signature`), and to the webhook of the request, without a signature. A body over 256 KiB
-         *     is truncated and has `data.truncated`. Events can arrive more than once and in any order: use `id` to skip duplicates.
+         *     `webhook-timestamp`, `webhook-signature`). A body over 256 KiB is truncated and has `data.truncated`. Events can arrive more than once and in any order: use `id` to skip duplicates.
          */
         post: operations["onVideoReady"];
         delete?: never;
@@ -1830,8 +1829,7 @@ export interface webhooks {
         /**
          * A video has failed
          * @description Sent to the webhook endpoints that subscribe to this event, with a signature (Standard Webhooks: `webhook-id`,
-         *     `webhook-timestamp`, `webhook-signature`), and to the webhook of the request, without a signature. A body over 256 KiB
-         *     is truncated and has `data.truncated`. Events can arrive more than once and in any order: use `id` to skip duplicates.
+         *     `webhook-timestamp`, `webhook-signature`). A body over 256 KiB is truncated and has `data.truncated`. Events can arrive more than once and in any order: use `id` to skip duplicates.
          */
         post: operations["onVideoFailed"];
         delete?: never;
@@ -7136,7 +7134,7 @@ export interface operations {
                     "application/json": components["schemas"]["AnalysisOrPreview"];
                 };
             };
-            /** @description The analysis, which is not terminal yet. */
+            /** @description The analysis. It is terminal only if it was answered without examining the video. */
             202: {
                 headers: {
                     /**
@@ -7239,7 +7237,7 @@ export interface operations {
                     "application/json": components["schemas"]["AnalysisBatchPreview"];
                 };
             };
-            /** @description The batch. Its analyses are not terminal yet, except with a test key. */
+            /** @description The batch. Its analyses are terminal only with a test key, or if they were answered without examining the video. */
             202: {
                 headers: {
                     /**
