@@ -24,9 +24,9 @@ import (
 	"vqa/projections/resources"
 )
 
-const ledgerVerifyHelp = `Replays the log and reports every contradiction between its events, their hash chains, the snapshots and the read
-models. It also lists gaps between positions and times that run backwards. With ACCOUNT, it replays only the ledgers of
-these accounts, unless --all-streams adds the rest.
+const ledgerVerifyHelp = `Replays the log and reports every contradiction between its events, their hash chains and the read models, and each
+snapshot that the service did not write. It also lists gaps between positions and times that run backwards. With
+ACCOUNT, it replays only the ledgers of these accounts, unless --all-streams adds the rest.
 
 Then it always compares all rows of the database with the newest checkpoint outside it, and names the first row that is
 missing, changed or moved, for example after somebody has put the database back to yesterday.
@@ -49,7 +49,6 @@ Kinds of mismatches:
   checkpoint  the database does not contain the newest checkpoint outside it, or a checkpoint or a key statement was
               removed, replaced or not signed by a known key
   forged      a row has no valid MAC, so the service did not write it
-  snapshot    a snapshot differs from the state that its events fold to
   position    positions do not ascend with the versions of a stream, or were never drawn
   read_model  a row of another read model differs from the log, is missing, or has no event
 
