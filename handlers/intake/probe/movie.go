@@ -149,6 +149,13 @@ type track struct {
 	tables    byteRange
 }
 
+const (
+	// maxTracks bounds the tracks that are read. Cameras write fewer than 20.
+	maxTracks = 1000
+	// maxChapterBytes bounds the references of one track: 256 tracks of chapters.
+	maxChapterBytes = 1 << 10
+)
+
 // choose returns the first enabled video track, as browsers do (ISO/IEC 14496-12, 8.3.2). When none
 // is enabled, all count as enabled. It returns nil when the tracks cannot be read here.
 func (b *boxes) choose(l layout) (*track, error) {
@@ -162,13 +169,13 @@ func (b *boxes) choose(l layout) (*track, error) {
 		tracks++
 		t, isVideo := b.track(found.content)
 		ids = append(ids, t.id)
-		for list := numbers(b.read(b.within(found.content, "tref", "chap"), maxTableBytes)); len(list) > 0; {
+		for list := numbers(b.read(b.within(found.content, "tref", "chap"), maxChapterBytes)); len(list) > 0; {
 			chapters = append(chapters, uint32(list.take(4))) //nolint:gosec // four bytes
 		}
 		if isVideo {
 			all = append(all, t)
 		}
-		return true
+		return tracks < maxTracks
 	})
 	if tracks == 0 && (b.find(l.movie, "cmov") != byteRange{}) {
 		return nil, nil

@@ -196,6 +196,26 @@ func TestTheFirstEnabledTrackCounts(t *testing.T) {
 	}
 }
 
+// TestManyTracks: the time does not grow with tracks multiplied by references to chapters.
+func TestManyTracks(t *testing.T) {
+	t.Parallel()
+	box := func(name string, contents ...[]byte) []byte {
+		content := bytes.Join(contents, nil)
+		return append(append(binary.BigEndian.AppendUint32(nil, uint32(8+len(content))), name...), content...)
+	}
+	handler := box("mdia", box("hdlr", []byte("\x00\x00\x00\x00\x00\x00\x00\x00vide")))
+	plain, references := box("trak", box("tkhd", make([]byte, 16)), handler), bytes.Repeat([]byte{1}, maxTableBytes)
+	for name, tracks := range map[string][]byte{
+		"one with many references": append(box("trak", box("tref", box("chap", references)), handler), bytes.Repeat(plain, 20_000)...),
+		"many with many":           bytes.Repeat(box("trak", box("tref", box("chap", references[:4<<10])), box("tkhd", make([]byte, 16)), handler), 5_000),
+	} {
+		began := time.Now()
+		_, err := Inspect(bytes.NewReader(box("moov", tracks)))
+		require.NoError(t, err, name)
+		require.Less(t, time.Since(began), 4*time.Second, name)
+	}
+}
+
 // FuzzInspect: any bytes are refused, or have a length that is nil or positive.
 func FuzzInspect(f *testing.F) {
 	file, err := forged.Render(f.Context(), forged.Test(.2))
