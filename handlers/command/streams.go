@@ -141,6 +141,9 @@ func (s *Service) checkNoStream(ss *session, caller Caller) error {
 	if active == "" {
 		return nil
 	}
+	if caller.TokenID != "" { // another token may have created it
+		return fault.New(fault.StreamAlreadyActive, "A stream of this account has not ended, and an account has one stream at a time. Try again when it has ended.")
+	}
 	return fault.Newf(fault.StreamAlreadyActive, "The stream %s of this account has not ended, and an account has one stream at a time. End it first, or join it.", active).
 		WithDetail("stream_id", active)
 }

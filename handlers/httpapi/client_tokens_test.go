@@ -264,6 +264,9 @@ func TestATokenReadsOnlyItsOwn(t *testing.T) {
 	require.Equal(t, []any{asked}, ids(token, "/v1/videos/"+own+"/analyses"), "the key has also asked about this video")
 	require.Equal(t, []any{stream}, ids(token, "/v1/streams"))
 	require.Empty(t, ids(other, "/v1/streams"))
+	active := w.as(other, http.MethodPost, "/v1/streams", watch)
+	w.refused(active, 409, fault.StreamAlreadyActive, "")
+	require.NotContains(t, string(active.raw), stream, "the error of a create does not name it either")
 	require.Len(t, ids(c.key.Secret, "/v1/videos"), 3, "the key reads everything")
 	require.Len(t, ids(c.token(`{"scopes": ["analyses:read"], "video_id": "`+own+`"}`), "/v1/analyses"), 2, "a bound token reads all of its video")
 
