@@ -69,7 +69,8 @@ func decodeThreads() int {
 
 // filters selects the grid, writes the time to descriptor 3, and scales. Rounding up gives
 // each instant the last frame before it. The colors become full range BT.601, because a
-// JPEG is always read as that. The canvas is the same for all frames; see canvas.
+// JPEG is always read as that. The canvas is the same for all frames; see canvas. The filter pad drops a
+// frame with a width of 1.
 func filters(opts Options, mode mode) string {
 	side := strconv.Itoa(opts.LongSide)
 	// Pixels become square, as in browsers: their shorter side grows.
@@ -82,7 +83,7 @@ func filters(opts Options, mode mode) string {
 	chain = append(chain,
 		"metadata=mode=add:key=at:value=1",
 		`metadata=mode=print:key=at:direct=1:file='pipe\:3'`,
-		fmt.Sprintf("scale=w='max(1,round(%s*%s))':h='max(1,round(%s*%s))':flags=area:eval=frame", width, fit, height, fit),
+		fmt.Sprintf("scale=w='max(2,round(%s*%s))':h='max(1,round(%s*%s))':flags=area:eval=frame", width, fit, height, fit),
 	)
 	chain = append(chain, opts.Colors...)
 	return strings.Join(append(chain,

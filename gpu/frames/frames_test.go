@@ -204,6 +204,7 @@ func TestSizes(t *testing.T) {
 		"tall pixels":       {"testsrc=s=320x160,setsar=1/2", nil, image.Pt(320, 320)},
 		"tall, too large":   {"testsrc=s=640x640,setsar=1/2", nil, image.Pt(256, 512)},
 		"extremely thin":    {"testsrc=s=2048x2", nil, image.Pt(512, 1)},
+		"extremely narrow":  {"testsrc=s=2x2048", nil, image.Pt(2, 512)},
 		"ten bits":          {"testsrc=s=640x360,format=yuv420p10", nil, image.Pt(512, 288)},
 		"with transparency": {"testsrc=s=640x360,format=yuva420p", []string{"-c:v", "png"}, image.Pt(512, 288)},
 	}
