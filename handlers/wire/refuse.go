@@ -26,5 +26,9 @@ func Refuse(w http.ResponseWriter, r *http.Request, write func()) {
 	write()
 	_ = control.Flush()
 	_ = control.SetReadDeadline(time.Now().Add(drainTime))
-	_, _ = io.CopyN(io.Discard, r.Body, drainBytes)
+	body := r.Body
+	if paced, ok := body.(*pacedBody); ok {
+		body = paced.ReadCloser // it would replace the deadline at each read
+	}
+	_, _ = io.CopyN(io.Discard, body, drainBytes)
 }
