@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"reflect"
 	"strings"
@@ -28,8 +27,7 @@ type setting struct {
 }
 
 func configCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "config",
 		Short: "Show every setting with its value and the source of the value",
 		Long: "Shows every setting with its value, and the values of your running servers that are different. A secret counts as\n" +
@@ -40,11 +38,9 @@ func configCommand() *cobra.Command {
 				return err
 			}
 			servers := runningServers()
-			return printSettings(cmd.OutOrStdout(), compared(settings(c, os.LookupEnv), servers), servers, asJSON)
+			return show(cmd, compared(settings(c, os.LookupEnv), servers), func(s terminal.Screen, all []setting) { printSettings(s, all, servers) })
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	})
 }
 
 // settings lists the configuration in the order of its declaration, with masked secrets.
@@ -98,29 +94,22 @@ func settingText(v reflect.Value, show func(string) string) string {
 	return strings.Join(parts, ",")
 }
 
-func printSettings(out io.Writer, all []setting, servers []running, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(out, all)
-	}
-	t := terminal.Table{{"VARIABLE", "VALUE", "DEFAULT", "FROM"}}
-	for _, s := range all {
-		t = append(t, []string{s.Env, cmp.Or(s.Value, "(empty)"), s.Default, s.Source})
-	}
-	screen := terminal.NewScreen(out)
-	t.Print(screen)
+func printSettings(s terminal.Screen, all []setting, servers []running) {
+	terminal.List(func(x setting) []string {
+		return []string{x.Env, cmp.Or(x.Value, "(empty)"), x.Default, x.Source}
+	}, "VARIABLE", "VALUE", "DEFAULT", "FROM")(s, all)
 	for _, r := range servers {
 		t := terminal.Table{{"VARIABLE", "RUNNING WITH"}}
-		for _, s := range all {
-			if there, differs := s.Running[r.URL]; differs {
-				t = append(t, []string{s.Env, cmp.Or(there, "(empty)")})
+		for _, x := range all {
+			if there, differs := x.Running[r.URL]; differs {
+				t = append(t, []string{x.Env, cmp.Or(there, "(empty)")})
 			}
 		}
 		if len(t) == 1 {
-			fmt.Fprintf(screen, "\n  the server at %s runs with these values\n", r.URL)
+			fmt.Fprintf(s, "\n  the server at %s runs with these values\n", r.URL)
 			continue
 		}
-		fmt.Fprintf(screen, "\n  the server at %s (data in %s) has other values:\n\n", r.URL, r.dataDir)
-		t.Print(screen)
+		fmt.Fprintf(s, "\n  the server at %s (data in %s) has other values:\n\n", r.URL, r.dataDir)
+		t.Print(s)
 	}
-	return nil
 }

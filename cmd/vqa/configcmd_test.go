@@ -8,6 +8,8 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/stretchr/testify/require"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 func TestSettings(t *testing.T) {
@@ -53,7 +55,7 @@ func TestSettings(t *testing.T) {
 	other := running{URL: "http://127.0.0.1:2", dataDir: "/there", Settings: maps.Clone(same.Settings)}
 	other.Settings["VQA_LLM_TIMEOUT"], other.Settings["VQA_LLM_URL"] = "7s", ""
 	servers := []running{same, other}
-	require.NoError(t, printSettings(&out, compared(all, servers), servers, false))
+	printSettings(terminal.NewScreen(&out), compared(all, servers), servers)
 	require.NotContains(t, out.String(), "hunter2")
 	require.Contains(t, out.String(), "VQA_BLOB_URL")
 	require.Contains(t, out.String(), "the server at http://127.0.0.1:1 runs with these values\n")

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -22,15 +21,13 @@ import (
 const shownTransactions = 20
 
 func creditsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "credits", Short: "Show and change the credit-seconds of an account"}
-	cmd.AddCommand(
+	return group("credits", "Show and change the credit-seconds of an account",
 		creditsShowCommand(),
 		creditsChangeCommand("grant", "Grant credit-seconds to an account", credit.CardGrant),
 		creditsChangeCommand("purchase", "Record a purchase of credit-seconds", credit.Purchase),
 		creditsChangeCommand("adjust", "Correct a balance up or down (write -- before a negative number)", credit.Adjustment),
 		creditsRefundCommand(),
 	)
-	return cmd
 }
 
 // shownCredits is a balance with its latest transactions, or with the transaction of one change.
@@ -56,8 +53,7 @@ func showCredits(accountID string, s credit.State) shownCredits {
 }
 
 func creditsShowCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "show [ACCOUNT]",
 		Short: "Show the balance and the latest transactions",
 		Long:  "Shows the balance and the latest transactions of an account. Without ACCOUNT it is the account of the\nkey in the data folder.",
@@ -66,32 +62,24 @@ func creditsShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) (shown shownCredits, err error) {
 				if _, err := a.account(ctx, accountID); err != nil {
-					return err
+					return shown, err
 				}
 				balance, err := a.ledger.Balance(ctx, accountID)
 				if err != nil {
-					return err
+					return shown, err
 				}
-				shown := showCredits(accountID, balance)
+				shown = showCredits(accountID, balance)
 				shown.Transactions, _, err = a.ledger.Transactions(ctx, accountID, "", projections.Page{Limit: shownTransactions})
-				if err != nil {
-					return err
-				}
-				return printCredits(cmd.OutOrStdout(), shown, asJSON)
-			})
+				return shown, err
+			}, printCredits)
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "[ACCOUNT]")
+	}, "[ACCOUNT]")
 }
 
 // changeFlags are the flags that all changes of a balance have in common.
-type changeFlags struct {
-	reason, idempotencyKey string
-	asJSON                 bool
-}
+type changeFlags struct{ reason, idempotencyKey string }
 
 // postChange makes the change of an operator.
 type postChange func(context.Context, *command.Service) (command.Posted, error)
@@ -110,22 +98,17 @@ func changeCommand(use, short string, flags *changeFlags, read func(args []strin
 			err = flags.check()
 		}
 		if err != nil {
-			fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
-			return exitUsage
+			return misuse(cmd, err)
 		}
-		return withApp(cmd, func(ctx context.Context, a *app) error {
+		return showFrom(cmd, func(ctx context.Context, a *app) (shown shownCredits, err error) {
 			posted, err := post(ctx, a.commands)
-			if err != nil {
-				return err
-			}
-			shown := showCredits(args[0], posted.Balance)
+			shown = showCredits(args[0], posted.Balance)
 			shown.RequestID, shown.TransactionID, shown.Repeated = posted.RequestID, posted.TransactionID, posted.Repeated
-			return printCredits(cmd.OutOrStdout(), shown, flags.asJSON)
-		})
+			return shown, err
+		}, printCredits)
 	}
 	cmd.Flags().StringVar(&flags.reason, "reason", "", "reason of the change, stored in the ledger")
 	cmd.Flags().StringVar(&flags.idempotencyKey, "idempotency-key", "", "any text that identifies this change, so that a repetition has no effect")
-	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
 	return cmd
 }
 
@@ -180,7 +163,7 @@ func creditsChangeCommand(name, short string, kind credit.Kind) *cobra.Command {
 	if kind == credit.CardGrant {
 		cmd.Flags().StringVar(&kindName, "kind", kindName, "card_grant or signup_grant")
 	}
-	return strict(cmd, "ACCOUNT", "SECONDS")
+	return printing(cmd, "ACCOUNT", "SECONDS")
 }
 
 func creditsRefundCommand() *cobra.Command {
@@ -207,7 +190,7 @@ func creditsRefundCommand() *cobra.Command {
 	cmd.Long = "Returns the seconds of a debit to the account, or takes back the seconds of a grant or a purchase.\n\n" +
 		"Without SECONDS it refunds everything that earlier refunds left. Within 24 hours, a repeated call\n" +
 		"with the same --idempotency-key changes nothing."
-	return strict(cmd, "ACCOUNT", "TRANSACTION", "[SECONDS]")
+	return printing(cmd, "ACCOUNT", "TRANSACTION", "[SECONDS]")
 }
 
 func wholeSeconds(arg string) (int64, error) {
@@ -218,11 +201,7 @@ func wholeSeconds(arg string) (int64, error) {
 	return seconds, nil
 }
 
-func printCredits(out io.Writer, c shownCredits, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(out, c)
-	}
-	s := terminal.NewScreen(out)
+func printCredits(s terminal.Screen, c shownCredits) {
 	fmt.Fprintf(s, "  %s  %s s available", c.AccountID, s.Paint(terminal.Bold, terminal.Thousands(c.AvailableSeconds)))
 	fmt.Fprintf(s, "  (balance %s, held %s, used %s)\n", terminal.Thousands(c.BalanceSeconds), terminal.Thousands(c.HeldSeconds), terminal.Thousands(c.UsedSeconds))
 	switch {
@@ -232,17 +211,14 @@ func printCredits(out io.Writer, c shownCredits, asJSON bool) error {
 		fmt.Fprintf(s, "  %s, request %s\n", c.TransactionID, c.RequestID)
 	}
 	if len(c.Transactions) == 0 {
-		return nil
+		return
 	}
-	t := terminal.Table{{"WHEN", "KIND", "SECONDS", "BALANCE", "SOURCE"}}
-	for _, x := range c.Transactions {
+	fmt.Fprintln(s)
+	terminal.List(func(x ledger.Transaction) []string {
 		source := ""
 		if x.SourceID != nil {
 			source = *x.SourceID
 		}
-		t = append(t, []string{x.CreatedAt.Format(time.DateTime), string(x.Kind), terminal.Signed(x.SecondsDelta), terminal.Thousands(x.BalanceAfter), source})
-	}
-	fmt.Fprintln(s)
-	t.Print(s)
-	return nil
+		return []string{x.CreatedAt.Format(time.DateTime), string(x.Kind), terminal.Signed(x.SecondsDelta), terminal.Thousands(x.BalanceAfter), source}
+	}, "WHEN", "KIND", "SECONDS", "BALANCE", "SOURCE")(s, c.Transactions)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func doctorCommand() *cobra.Command {
-	var asJSON, media bool
+	var media bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check everything that the service needs, and say how to repair it",
@@ -31,16 +31,15 @@ It writes nothing to the database. The exit status is 1 when a part is broken.`,
 			if !media {
 				checks = slices.Concat(doctor.System, doctor.Media, doctor.Language)
 			}
-			healthy, err := doctor.Report(cmd.Context(), c.installation(), checks, cmd.OutOrStdout(), asJSON)
-			if err == nil && !healthy {
-				err = exitError(1)
+			healthy, err := doctor.Report(cmd.Context(), c.installation(), checks, cmd.OutOrStdout(), asJSON(cmd))
+			if err == nil {
+				err = failing(!healthy)
 			}
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&media, "media", false, "check only ffmpeg, Node, the engine and one analysis, without a database")
-	return strict(cmd)
+	return printing(cmd)
 }
 
 // installation returns the settings and the parts that the checks examine.

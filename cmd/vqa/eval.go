@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"vqa/cmd/vqa/internal/evaluate"
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 func evalCommand() *cobra.Command {
 	var server, key, diagram string
-	var asJSON bool
 	var minRight, minOverlap, maxECE, minRightNo float64
 	cmd := &cobra.Command{
 		Use:   "eval CLIPS_DIR",
@@ -50,7 +50,7 @@ together miss a limit.`,
 				return err
 			}
 			r := evaluate.NewReport(outcomes)
-			if err := r.Print(cmd.OutOrStdout(), asJSON); err != nil {
+			if err := show(cmd, r, func(s terminal.Screen, r evaluate.Report) { r.Print(s) }); err != nil {
 				return err
 			}
 			if diagram != "" {
@@ -73,13 +73,12 @@ together miss a limit.`,
 	}
 	cmd.Flags().StringVar(&server, "url", "", "base URL of the server")
 	cmd.Flags().StringVar(&key, "key", "", "API key (VQA_API_KEY keeps it out of the process list)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&diagram, "reliability", "", "write the reliability diagram to this PNG file")
 	cmd.Flags().Float64Var(&minRight, "min-right", 0, "fail below this share of right answers, 0 to 1")
 	cmd.Flags().Float64Var(&minRightNo, "min-right-no", 0, "fail below this share of right answers among the answers no, 0 to 1")
 	cmd.Flags().Float64Var(&minOverlap, "min-overlap", 0, "fail below this mean overlap of clips, 0 to 1")
 	cmd.Flags().Float64Var(&maxECE, "max-ece", 0, "fail above this expected calibration error, 0 to 1")
-	return strict(cmd, "CLIPS_DIR")
+	return printing(cmd, "CLIPS_DIR")
 }
 
 // evaluation returns the options for an evaluation of the clips in dir.

@@ -19,17 +19,10 @@ import (
 )
 
 func eventsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "events",
-		Short: "Read the event log and control its subscribers",
-		Long: `Reads the event log and controls its subscribers. All subcommands work with and without a running
-service.`,
-	}
-	cmd.AddCommand(
+	return group("events", "Read the event log and control its subscribers, also without a running service",
 		eventsListCommand(), eventsTailCommand(), eventsShowCommand(), eventsStatsCommand(),
 		subscribersCommand(), resetCommand(), replayCommand(), parkedCommand(),
 	)
-	return cmd
 }
 
 // filterHelp describes the flags of eventFilter.
@@ -109,7 +102,6 @@ func (a *app) history() *history.Reader { return history.NewReader(a.pool, a.sto
 func eventsListCommand() *cobra.Command {
 	var f eventFilter
 	var limit int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List events of the log",
@@ -134,13 +126,13 @@ the first events from there. With --json each event is one line.
 				if err != nil {
 					return err
 				}
-				return printEvents(cmd.OutOrStdout(), events, asJSON)
+				return printEvents(cmd.OutOrStdout(), events, asJSON(cmd))
 			})
 		},
 	}
 	f.register(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 50, "largest number of events")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a line of JSON for each event")
+	cmd.Flags().Bool("json", false, "print a line of JSON for each event")
 	return strict(cmd)
 }
 
@@ -196,29 +188,26 @@ type neighbor struct {
 }
 
 func eventsShowCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "show POSITION",
 		Short: "Show one event with its metadata, its hash chain and its neighbors",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			position, err := strconv.ParseInt(args[0], 10, 64)
-			if err != nil || position < 1 {
-				return misuse(cmd, fmt.Errorf("POSITION must be a whole number above 0, not %q", args[0]))
+			position, err := parseEvent(args[0])
+			if err != nil {
+				return misuse(cmd, err)
 			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
-				e, err := a.event(ctx, position)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), e)
-				}
-				return printShownEvent(terminal.NewScreen(cmd.OutOrStdout()), e)
-			})
+			return showFrom(cmd, func(ctx context.Context, a *app) (shownEvent, error) { return a.event(ctx, position) }, printShownEvent)
 		},
+	}, "POSITION")
+}
+
+// parseEvent reads the position of an event.
+func parseEvent(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("POSITION must be a whole number above 0, not %q", text)
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "POSITION")
+	return n, nil
 }
 
 // event reads an event with its neighbors and checks its hash.
@@ -249,7 +238,7 @@ func (a *app) event(ctx context.Context, position int64) (shownEvent, error) {
 	return e, err
 }
 
-func printShownEvent(s terminal.Screen, e shownEvent) error {
+func printShownEvent(s terminal.Screen, e shownEvent) {
 	fmt.Fprintf(s, "%s  position %d  %s UTC\n", s.Paint(terminal.Bold, e.Type), e.Position, stamp(e.RecordedAt))
 	fmt.Fprintf(s, "%s  version %d", e.Stream, e.Version)
 	if e.Previous != nil {
@@ -271,7 +260,7 @@ func printShownEvent(s terminal.Screen, e shownEvent) error {
 			fmt.Fprintf(s, "%s %s\n", s.Paint(terminal.Dim, fmt.Sprintf("%-11s", row[0])), terminal.Printable(row[1]))
 		}
 	}
-	return printDocument(s, e.Data)
+	printDocument(s, e.Data)
 }
 
 // subscriptions returns a feed for managing the subscribers. It delivers no events.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,43 +30,20 @@ func parkedCommand() *cobra.Command {
 }
 
 func parkedListCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "list [SUBSCRIBER]",
 		Short: "List parked events",
 		Long:  parkedHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			group := ""
-			if len(args) > 0 {
-				group = args[0]
-			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
-				parked, err := a.subscriptions().ParkedEvents(ctx, group, 0)
-				if err != nil {
-					return err
+			return showFrom(cmd, func(ctx context.Context, a *app) ([]feed.Parked, error) {
+				return a.subscriptions().ParkedEvents(ctx, optional(args), 0)
+			}, terminal.List(func(p feed.Parked) []string {
+				return []string{
+					p.Subscriber, fmt.Sprint(p.Position), p.Type, p.Stream, fmt.Sprint(p.Attempts), stamp(p.At), fmt.Sprint(p.LaterInStream), firstLine(p.Error, 60),
 				}
-				return printParked(cmd.OutOrStdout(), parked, asJSON)
-			})
+			}, "SUBSCRIBER", "POSITION", "TYPE", "STREAM", "ATTEMPTS", "SINCE", "LATER", "ERROR"))
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "[SUBSCRIBER]")
-}
-
-func printParked(out io.Writer, parked []feed.Parked, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(out, parked)
-	}
-	s := terminal.NewScreen(out)
-	t := terminal.Table{{"SUBSCRIBER", "POSITION", "TYPE", "STREAM", "ATTEMPTS", "SINCE", "LATER", "ERROR"}}
-	for _, p := range parked {
-		t = append(t, []string{
-			p.Subscriber, strconv.FormatInt(p.Position, 10), p.Type, p.Stream, strconv.Itoa(p.Attempts),
-			stamp(p.At), strconv.FormatInt(p.LaterInStream, 10), firstLine(p.Error, 60),
-		})
-	}
-	t.Print(s)
-	return nil
+	}, "[SUBSCRIBER]")
 }
 
 // firstLine is the first line of a text, cut at limit characters.
@@ -91,37 +66,30 @@ type shownParked struct {
 }
 
 func parkedShowCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "show SUBSCRIBER POSITION",
 		Short: "Show a parked event with its complete error",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			position, err := onePosition(args)
+			position, err := parseEvent(args[1])
 			if err != nil {
 				return misuse(cmd, err)
 			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) (shown shownParked, err error) {
 				parked, err := a.parked(ctx, args[0], position)
 				if err != nil {
-					return err
+					return shown, err
 				}
-				shown := shownParked{Parked: parked[0]}
-				if shown.Event, err = a.event(ctx, position); err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), shown)
-				}
-				s := terminal.NewScreen(cmd.OutOrStdout())
+				shown.Parked = parked[0]
+				shown.Event, err = a.event(ctx, position)
+				return shown, err
+			}, func(s terminal.Screen, shown shownParked) {
 				fmt.Fprintf(s, "parked for %s after %s, %s UTC; %s of its stream already handled\n%s\n\n",
 					s.Paint(terminal.Bold, shown.Subscriber), counted(int64(shown.Attempts), "attempt"), stamp(shown.At),
 					counted(shown.LaterInStream, "later event"), s.Paint(terminal.BoldRed, printableLines(shown.Error)))
-				return printShownEvent(s, shown.Event)
+				printShownEvent(s, shown.Event)
 			})
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "SUBSCRIBER", "POSITION")
+	}, "SUBSCRIBER", "POSITION")
 }
 
 // printableLines escapes a text and keeps its lines.
@@ -133,15 +101,6 @@ func printableLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// onePosition reads the second argument.
-func onePosition(args []string) (int64, error) {
-	n, err := strconv.ParseInt(args[1], 10, 64)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("POSITION must be a whole number above 0, not %q", args[1])
-	}
-	return n, nil
-}
-
 // positionOrAll reads the second argument. With all it returns 0.
 func positionOrAll(args []string, all bool) (int64, error) {
 	switch {
@@ -150,7 +109,7 @@ func positionOrAll(args []string, all bool) (int64, error) {
 	case all || len(args) == 1:
 		return 0, errors.New("give either a POSITION or --all")
 	}
-	return onePosition(args)
+	return parseEvent(args[1])
 }
 
 // parked returns the parked events of a subscriber at one position, or all of them when position is
@@ -200,12 +159,17 @@ running service delivers the events, in the same way as a replay (vqa events rep
 	flags.BoolVar(&all, "all", false, "every parked event of the subscriber")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only count the events")
 	flags.BoolVar(&o.detach, "detach", false, "do not wait for the end")
-	flags.BoolVar(&o.json, "json", false, "print JSON")
-	return strict(cmd, "SUBSCRIBER", "[POSITION]")
+	return printing(cmd, "SUBSCRIBER", "[POSITION]")
+}
+
+// dropped is the output of vqa events parked drop.
+type dropped struct {
+	Subscriber string `json:"subscriber"`
+	Dropped    int64  `json:"dropped"`
 }
 
 func parkedDropCommand() *cobra.Command {
-	var all, asJSON bool
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "drop SUBSCRIBER POSITION | drop SUBSCRIBER --all",
 		Short: "Remove parked events from the list; they stay in the log",
@@ -214,23 +178,17 @@ func parkedDropCommand() *cobra.Command {
 			if err != nil {
 				return misuse(cmd, err)
 			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) (dropped, error) {
 				if _, err := a.parked(ctx, args[0], position); err != nil {
-					return err
+					return dropped{}, err
 				}
 				n, err := a.subscriptions().DropParked(ctx, args[0], position)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{"subscriber": args[0], "dropped": n})
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Dropped %s of %s.\n", counted(n, "parked event"), args[0])
-				return nil
+				return dropped{args[0], n}, err
+			}, func(s terminal.Screen, d dropped) {
+				fmt.Fprintf(s, "Dropped %s of %s.\n", counted(d.Dropped, "parked event"), d.Subscriber)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every parked event of the subscriber")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "SUBSCRIBER", "[POSITION]")
+	return printing(cmd, "SUBSCRIBER", "[POSITION]")
 }

@@ -41,7 +41,7 @@ parked (vqa events parked), and the replay continues.`,
 					return err
 				}
 				if o.cancel {
-					return a.cancelReplays(ctx, cmd.OutOrStdout(), args[0], o.json)
+					return a.cancelReplays(ctx, cmd, args[0])
 				}
 				request := feed.ReplayRequest{Subscriber: args[0], From: o.from, To: o.to, By: operator()}
 				return a.redeliver(ctx, cmd, request, o)
@@ -54,14 +54,13 @@ parked (vqa events parked), and the replay continues.`,
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only count the events")
 	flags.BoolVar(&o.cancel, "cancel", false, "end the open replays of the subscriber")
 	flags.BoolVar(&o.detach, "detach", false, "do not wait for the end")
-	flags.BoolVar(&o.json, "json", false, "print JSON")
-	return strict(cmd, "SUBSCRIBER")
+	return printing(cmd, "SUBSCRIBER")
 }
 
 // replayOptions holds the flags of the subcommands that deliver events again.
 type replayOptions struct {
-	from, to                     int64
-	dryRun, cancel, detach, json bool
+	from, to               int64
+	dryRun, cancel, detach bool
 }
 
 func (o replayOptions) check() error {
@@ -76,13 +75,12 @@ func (o replayOptions) check() error {
 
 // redeliver requests a replay. When a service runs, it shows the progress until the end.
 func (a *app) redeliver(ctx context.Context, cmd *cobra.Command, request feed.ReplayRequest, o replayOptions) error {
-	out := cmd.OutOrStdout()
 	if o.dryRun {
 		counts, err := a.subscriptions().Preview(ctx, request)
 		if err != nil {
 			return err
 		}
-		return printPreview(out, counts, o.json)
+		return printPreview(cmd, counts)
 	}
 	r, err := a.subscriptions().Replay(ctx, request)
 	if err != nil {
@@ -97,11 +95,10 @@ func (a *app) redeliver(ctx context.Context, cmd *cobra.Command, request feed.Re
 			return err
 		}
 	}
-	if o.json {
-		return errors.Join(terminal.PrintJSON(out, r), replayVerdict(r))
+	if err := show(cmd, r, func(s terminal.Screen, r feed.Replay) { fmt.Fprintln(s, replayOutcome(r, running)) }); err != nil {
+		return err
 	}
-	fmt.Fprintln(out, replayOutcome(r, running))
-	return replayVerdict(r)
+	return failing(r.Failed > 0)
 }
 
 // replayPoll is the interval at which the progress of a replay is read.
@@ -132,14 +129,6 @@ func (a *app) awaitReplay(ctx context.Context, progressTo io.Writer, r feed.Repl
 	return r, nil
 }
 
-// replayVerdict returns exit status 1 when an event failed.
-func replayVerdict(r feed.Replay) error {
-	if r.Failed > 0 {
-		return exitError(1)
-	}
-	return nil
-}
-
 func replayOutcome(r feed.Replay, running int) string {
 	what := fmt.Sprintf("Replay %d to %s", r.ID, r.Subscriber)
 	switch {
@@ -155,35 +144,30 @@ func replayOutcome(r feed.Replay, running int) string {
 	return fmt.Sprintf("%s delivered %d of %s so far and continues (vqa events subscribers).", what, r.Delivered, counted(r.Events, "event"))
 }
 
-func printPreview(out io.Writer, counts map[string]int64, asJSON bool) error {
+func printPreview(cmd *cobra.Command, counts map[string]int64) error {
 	var total int64
 	t := terminal.Table{{"TYPE", "EVENTS"}}
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		total += counts[kind]
 		t = append(t, []string{kind, terminal.Thousands(counts[kind])})
 	}
-	if asJSON {
-		return terminal.PrintJSON(out, map[string]any{"events": total, "types": counts})
-	}
-	s := terminal.NewScreen(out)
-	fmt.Fprintf(s, "  %s to deliver again\n\n", s.Paint(terminal.Bold, counted(total, "event")))
-	t.Print(s)
-	return nil
+	return show(cmd, map[string]any{"events": total, "types": counts}, func(s terminal.Screen, _ map[string]any) {
+		fmt.Fprintf(s, "  %s to deliver again\n\n", s.Paint(terminal.Bold, counted(total, "event")))
+		t.Print(s)
+	})
 }
 
-func (a *app) cancelReplays(ctx context.Context, out io.Writer, group string, asJSON bool) error {
+func (a *app) cancelReplays(ctx context.Context, cmd *cobra.Command, group string) error {
 	canceled, err := a.subscriptions().CancelReplays(ctx, group)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return terminal.PrintJSON(out, canceled)
-	}
-	for _, r := range canceled {
-		fmt.Fprintln(out, replayOutcome(r, 0))
-	}
-	if len(canceled) == 0 {
-		fmt.Fprintf(out, "%s has no open replay.\n", group)
-	}
-	return nil
+	return show(cmd, canceled, func(s terminal.Screen, canceled []feed.Replay) {
+		for _, r := range canceled {
+			fmt.Fprintln(s, replayOutcome(r, 0))
+		}
+		if len(canceled) == 0 {
+			fmt.Fprintf(s, "%s has no open replay.\n", group)
+		}
+	})
 }

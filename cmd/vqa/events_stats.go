@@ -13,7 +13,6 @@ import (
 
 func eventsStatsCommand() *cobra.Command {
 	var f eventFilter
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Count the events of the log by type, day and account",
@@ -25,26 +24,17 @@ by type, by day (UTC, the last 31 days with events), and for the ten accounts wi
 			if err := f.check(); err != nil {
 				return misuse(cmd, err)
 			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) (postgres.Stats, error) {
 				filter, err := f.filter(ctx, a.history(), a.clock.Now())
 				if err != nil {
-					return err
+					return postgres.Stats{}, err
 				}
-				c, err := a.store.Stats(ctx, filter)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), c)
-				}
-				printStats(terminal.NewScreen(cmd.OutOrStdout()), c)
-				return nil
-			})
+				return a.store.Stats(ctx, filter)
+			}, printStats)
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	return printing(cmd)
 }
 
 // maxName is the most letters of a name in a list. A foreign writer may store a type of any length.

@@ -29,8 +29,7 @@ type shownSubscribers struct {
 }
 
 func subscribersCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "subscribers",
 		Short: "Show the position of each subscriber of the log",
 		Long: `Shows for each subscriber its position, the number of undelivered events and the age of the oldest of
@@ -40,25 +39,11 @@ parked events, and its state:
   delivering  a server delivers events to it now
   waiting     a server runs and delivers the next events
   stopped     no server is running`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withApp(cmd, func(ctx context.Context, a *app) error {
-				all, err := a.shownSubscribers(ctx)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), all)
-				}
-				printSubscribers(terminal.NewScreen(cmd.OutOrStdout()), all)
-				return nil
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+		RunE: func(cmd *cobra.Command, _ []string) error { return showFrom(cmd, readSubscribers, printSubscribers) },
+	})
 }
 
-func (a *app) shownSubscribers(ctx context.Context) (s shownSubscribers, err error) {
+func readSubscribers(ctx context.Context, a *app) (s shownSubscribers, err error) {
 	if s.Head, err = a.store.Settled(ctx); err != nil {
 		return s, err
 	}
@@ -75,8 +60,7 @@ func printSubscribers(s terminal.Screen, all shownSubscribers) {
 		running = fmt.Sprintf("%d running", all.Processes)
 	}
 	fmt.Fprintf(s, "  the log ends at %s; %s\n\n", s.Paint(terminal.Bold, strconv.FormatInt(all.Head, 10)), running)
-	t := terminal.Table{{"SUBSCRIBER", "POSITION", "BEHIND", "BY", "SET ASIDE", "PARKED", "STATE", "REPLAY"}}
-	for _, x := range all.Subscribers {
+	terminal.List(func(x feed.Subscriber) []string {
 		state, replay := "waiting", "-"
 		switch {
 		case x.Delivering:
@@ -87,12 +71,10 @@ func printSubscribers(s terminal.Screen, all shownSubscribers) {
 		if x.Replay != nil {
 			replay = fmt.Sprintf("%d of %d", x.Replay.Delivered, x.Replay.Events)
 		}
-		t = append(t, []string{
-			x.Name, strconv.FormatInt(x.Position, 10), strconv.FormatInt(x.LagEvents, 10), lag(x.LagSeconds),
-			strconv.FormatInt(x.SetAside, 10), strconv.FormatInt(x.Parked, 10), state, replay,
-		})
-	}
-	t.Print(s)
+		return []string{
+			x.Name, fmt.Sprint(x.Position), fmt.Sprint(x.LagEvents), lag(x.LagSeconds), fmt.Sprint(x.SetAside), fmt.Sprint(x.Parked), state, replay,
+		}
+	}, "SUBSCRIBER", "POSITION", "BEHIND", "BY", "SET ASIDE", "PARKED", "STATE", "REPLAY")(s, all.Subscribers)
 }
 
 // counted writes a number with its noun.
@@ -134,7 +116,7 @@ func rough(d time.Duration) string {
 
 func resetCommand() *cobra.Command {
 	var to string
-	var dryRun, asJSON bool
+	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "reset SUBSCRIBER --to POSITION|start|end",
 		Short: "Set the position of a subscriber",
@@ -146,14 +128,9 @@ delivered. Skipped events are never delivered, except by vqa events replay.`,
 			if err != nil {
 				return misuse(cmd, err)
 			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
-				m, err := a.reset(ctx, args[0], position, dryRun)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), m)
-				}
+			return showFrom(cmd, func(ctx context.Context, a *app) (feed.Move, error) {
+				return a.reset(ctx, args[0], position, dryRun)
+			}, func(s terminal.Screen, m feed.Move) {
 				done, effect := "moved", "nothing changes"
 				if dryRun {
 					done = "would move"
@@ -164,15 +141,13 @@ delivered. Skipped events are never delivered, except by vqa events replay.`,
 				case m.Skipped > 0:
 					effect = "skipped: " + counted(m.Skipped, "event")
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s %s from %d to %d; %s.\n", m.Subscriber, done, m.From, m.To, effect)
-				return nil
+				fmt.Fprintf(s, "%s %s from %d to %d; %s.\n", m.Subscriber, done, m.From, m.To, effect)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "last position that counts as delivered, or start or end")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only show the effect")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "SUBSCRIBER")
+	return printing(cmd, "SUBSCRIBER")
 }
 
 // endOfLog stands for "end" until the position is read from the log.

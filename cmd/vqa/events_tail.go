@@ -25,7 +25,6 @@ func eventsTailCommand() *cobra.Command {
 	var f eventFilter
 	var from int64
 	var last int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "tail",
 		Short: "Follow the log until Ctrl-C",
@@ -48,7 +47,7 @@ continues where it stopped. With --json each event is one line.
 				if err != nil {
 					return err
 				}
-				t := tail{app: a, filter: filter, out: cmd.OutOrStdout(), json: asJSON, done: from - 1}
+				t := tail{app: a, filter: filter, out: cmd.OutOrStdout(), json: asJSON(cmd), done: from - 1}
 				if from == 0 {
 					err = t.begin(ctx, last)
 				}
@@ -66,7 +65,7 @@ continues where it stopped. With --json each event is one line.
 	flags := cmd.Flags()
 	flags.Int64Var(&from, "from", 0, "start at this position")
 	flags.IntVar(&last, "last", 10, "number of past events to print first")
-	flags.BoolVar(&asJSON, "json", false, "print a line of JSON for each event")
+	flags.Bool("json", false, "print a line of JSON for each event")
 	cmd.MarkFlagsMutuallyExclusive("from", "last")
 	return strict(cmd)
 }

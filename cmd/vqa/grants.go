@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,9 +12,7 @@ import (
 )
 
 func grantsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "grants", Short: "List and revoke the permissions of agents"}
-	cmd.AddCommand(grantsListCommand(), grantsRevokeCommand())
-	return cmd
+	return group("grants", "List and revoke the permissions of agents", grantsListCommand(), grantsRevokeCommand())
 }
 
 // listedGrant is a permission without its secrets.
@@ -42,7 +38,6 @@ type listedGrant struct {
 
 func grantsListCommand() *cobra.Command {
 	var accountID string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [--account ACCOUNT]",
 		Short: "List the permissions that an account gave to agents",
@@ -53,22 +48,18 @@ account of the key in the data folder. SPENT counts unfinished work in full.`,
 			if err != nil {
 				return err
 			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) ([]listedGrant, error) {
 				all, err := a.resources.Grants(ctx, accountID)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				balance, err := a.ledger.Balance(ctx, accountID)
-				if err != nil {
-					return err
-				}
-				return printGrants(cmd.OutOrStdout(), listGrants(all, balance, a.clock.Now()), asJSON)
-			})
+				return listGrants(all, balance, a.clock.Now()), err
+			}, terminal.List(grantRow, "GRANT", "PROGRAM", "CLIENT", "MODE", "STATUS", "SPENT", "LIMIT", "APPROVED"))
 		},
 	}
 	cmd.Flags().StringVar(&accountID, "account", "", "account; when empty, the account of the key in the data folder")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	return printing(cmd)
 }
 
 func listGrants(all []grant.State, balance credit.State, now time.Time) []listedGrant {
@@ -93,43 +84,25 @@ func listGrants(all []grant.State, balance credit.State, now time.Time) []listed
 	return out
 }
 
-func printGrants(out io.Writer, all []listedGrant, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(out, all)
+func grantRow(g listedGrant) []string {
+	mode, limit, status := "test", "none", g.Status
+	if g.Livemode {
+		mode = "live"
 	}
-	t := terminal.Table{{"GRANT", "PROGRAM", "CLIENT", "MODE", "STATUS", "SPENT", "LIMIT", "APPROVED"}}
-	for _, g := range all {
-		mode, limit, status := "test", "none", g.Status
-		if g.Livemode {
-			mode = "live"
-		}
-		if g.LimitSeconds != nil {
-			limit = terminal.Thousands(*g.LimitSeconds) + " s"
-		}
-		if g.Reason != "" {
-			status += " (" + string(g.Reason) + ")"
-		}
-		t = append(t, []string{
-			g.GrantID, g.ClientName, g.ClientID, mode, status, terminal.Thousands(g.SpentSeconds+g.HeldSeconds) + " s", limit, g.ApprovedAt.Format(time.DateTime),
-		})
+	if g.LimitSeconds != nil {
+		limit = terminal.Thousands(*g.LimitSeconds) + " s"
 	}
-	t.Print(terminal.NewScreen(out))
-	return nil
+	if g.Reason != "" {
+		status += " (" + string(g.Reason) + ")"
+	}
+	return []string{
+		g.GrantID, g.ClientName, g.ClientID, mode, status, terminal.Thousands(g.SpentSeconds+g.HeldSeconds) + " s", limit, g.ApprovedAt.Format(time.DateTime),
+	}
 }
 
 func grantsRevokeCommand() *cobra.Command {
-	return strict(&cobra.Command{
-		Use:   "revoke ACCOUNT GRANT",
-		Short: "Revoke the permission of an agent immediately",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withApp(cmd, func(ctx context.Context, a *app) error {
-				request := newRequestID()
-				if err := a.commands.RevokeGrantOf(ctx, args[0], args[1], operator(), request); err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked (%s).\n", args[1], request)
-				return nil
-			})
-		},
-	}, "ACCOUNT", "GRANT")
+	return acting("revoke ACCOUNT GRANT", "Revoke the permission of an agent immediately", "revoked",
+		func(ctx context.Context, a *app, args []string, request string) error {
+			return a.commands.RevokeGrantOf(ctx, args[0], args[1], operator(), request)
+		})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -17,13 +16,9 @@ import (
 const shownIncidents = 100
 
 func incidentsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "incidents",
-		Short: "Open, close and list platform incidents",
-		Long: "Open, close and list platform incidents.\n\n" +
-			"An analysis that fails with inference_error or stuck_timeout during an open incident can be run\nagain once, free of charge.",
-	}
-	cmd.AddCommand(incidentsOpenCommand(), incidentsCloseCommand(), incidentsListCommand())
+	cmd := group("incidents", "Open, close and list platform incidents", incidentsOpenCommand(), incidentsCloseCommand(), incidentsListCommand())
+	cmd.Long = "Open, close and list platform incidents.\n\n" +
+		"An analysis that fails with inference_error or stuck_timeout during an open incident can be run\nagain once, free of charge."
 	return cmd
 }
 
@@ -54,65 +49,43 @@ func incidentsCloseCommand() *cobra.Command {
 
 // incidentCommand changes one incident and prints it.
 func incidentCommand(use, short string, change func(ctx context.Context, a *app, arg string) (incident.State, error)) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	_, name, _ := strings.Cut(use, " ")
+	return printing(&cobra.Command{
 		Use:   use,
 		Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) (shownIncident, error) {
 				s, err := change(ctx, a, args[0])
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), showIncident(s))
-				}
-				return printIncidents(cmd.OutOrStdout(), []incident.State{s})
-			})
+				return showIncident(s), err
+			}, func(s terminal.Screen, i shownIncident) { printIncidents(s, []shownIncident{i}) })
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	_, name, _ := strings.Cut(use, " ")
-	return strict(cmd, name)
+	}, name)
 }
 
 func incidentsListCommand() *cobra.Command {
-	var open, asJSON bool
+	var open bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: fmt.Sprintf("List incidents, newest first, at most %d", shownIncidents),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) ([]shownIncident, error) {
 				list, err := a.resources.Incidents(ctx, open, shownIncidents)
-				if err != nil {
-					return err
-				}
-				if !asJSON {
-					return printIncidents(cmd.OutOrStdout(), list)
-				}
 				shown := make([]shownIncident, len(list))
 				for i, s := range list {
 					shown[i] = showIncident(s)
 				}
-				return terminal.PrintJSON(cmd.OutOrStdout(), shown)
-			})
+				return shown, err
+			}, printIncidents)
 		},
 	}
 	cmd.Flags().BoolVar(&open, "open", false, "only open incidents")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	return printing(cmd)
 }
 
-func printIncidents(out io.Writer, list []incident.State) error {
-	s := terminal.NewScreen(out)
-	t := terminal.Table{{"INCIDENT", "OPENED", "CLOSED", "TITLE"}}
-	for _, i := range list {
-		closed := "open"
-		if i.ClosedAt != nil {
-			closed = i.ClosedAt.Format(time.DateTime)
-		}
-		t = append(t, []string{i.ID, i.OpenedAt.Format(time.DateTime), closed, i.Title})
+var printIncidents = terminal.List(func(i shownIncident) []string {
+	closed := "open"
+	if i.ClosedAt != nil {
+		closed = i.ClosedAt.Format(time.DateTime)
 	}
-	t.Print(s)
-	return nil
-}
+	return []string{i.ID, i.OpenedAt.Format(time.DateTime), closed, i.Title}
+}, "INCIDENT", "OPENED", "CLOSED", "TITLE")

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"time"
@@ -22,9 +21,10 @@ import (
 )
 
 func keysCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Create, list and revoke API keys; restrict accounts"}
-	cmd.AddCommand(keysCreateCommand(), keysListCommand(), keysRevokeCommand(), keysImportCommand(), keysRestrictCommand(), keysUnrestrictCommand())
-	return cmd
+	return group("keys", "Create, list and revoke API keys; restrict accounts",
+		keysCreateCommand(), keysListCommand(), keysRevokeCommand(), keysImportCommand(),
+		restrictionCommand("restrict", "Refuse all requests with keys, tokens and sessions of an account", "restricted", (*command.Service).RestrictAccount),
+		restrictionCommand("unrestrict", "Accept requests of a restricted account again", "no longer restricted", (*command.Service).UnrestrictAccount))
 }
 
 // newRequestID returns an id for an operator's change, as each request of the API has one.
@@ -64,7 +64,6 @@ func keysCreateCommand() *cobra.Command {
 		newKey     command.NewKey
 		mode, tier string
 		expiresIn  time.Duration
-		asJSON     bool
 	)
 	cmd := &cobra.Command{
 		Use:   "create --mode live|test",
@@ -73,24 +72,20 @@ func keysCreateCommand() *cobra.Command {
 			newKey.Mode, newKey.Tier, newKey.Operator = account.Mode(mode), account.Tier(tier), operator()
 			newKey.RequestID = newRequestID()
 			if err := checkNewKey(newKey, expiresIn); err != nil {
-				fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
-				return exitUsage
+				return misuse(cmd, err)
 			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) (issuedKey, error) {
 				if expiresIn > 0 {
 					at := a.clock.Now().Add(expiresIn)
 					newKey.ExpiresAt = &at
 				}
 				k, err := a.commands.IssueKey(ctx, newKey)
-				if err != nil {
-					return err
-				}
-				return printIssuedKey(cmd.OutOrStdout(), issuedKey{
+				return issuedKey{
 					AccountID: k.AccountID, KeyID: k.KeyID, APIKey: k.Secret, Mode: k.Mode,
 					GrantSeconds: newKey.GrantSeconds, ExpiresAt: k.ExpiresAt, FixtureVideoID: k.FixtureVideoID,
 					RequestID: newKey.RequestID,
-				}, asJSON)
-			})
+				}, err
+			}, printIssuedKey)
 		},
 	}
 	flags := cmd.Flags()
@@ -100,8 +95,7 @@ func keysCreateCommand() *cobra.Command {
 	flags.Int64Var(&newKey.GrantSeconds, "grant-seconds", 0, "credit-seconds to grant to the account")
 	flags.StringVar(&tier, "tier", string(account.Paid), "tier of a new account: paid or free_grant")
 	flags.DurationVar(&expiresIn, "expires-in", 0, "lifetime of the key, for example 720h; 0 means that it does not expire")
-	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	return printing(cmd)
 }
 
 // checkNewKey refuses flags that no key can have.
@@ -121,26 +115,20 @@ func checkNewKey(o command.NewKey, expiresIn time.Duration) error {
 	return nil
 }
 
-func printIssuedKey(out io.Writer, k issuedKey, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(out, k)
-	}
+func printIssuedKey(s terminal.Screen, k issuedKey) {
 	rows := [][2]string{
-		{"account", k.AccountID}, {"key", k.KeyID}, {"mode", string(k.Mode)}, {"grant", terminal.Thousands(k.GrantSeconds) + " s"},
+		{"account", k.AccountID}, {"key", k.KeyID}, {"mode", string(k.Mode)}, {"grant", terminal.Thousands(k.GrantSeconds) + " s"}, {"request", k.RequestID},
 	}
-	rows = append(rows, [2]string{"request", k.RequestID})
 	if k.ExpiresAt != nil {
 		rows = append(rows, [2]string{"expires", k.ExpiresAt.Format(time.RFC3339)})
 	}
 	if k.FixtureVideoID != "" {
 		rows = append(rows, [2]string{"video", k.FixtureVideoID})
 	}
-	s := terminal.NewScreen(out)
 	for _, r := range rows {
 		fmt.Fprintf(s, "  %-8s %s\n", r[0], r[1])
 	}
 	fmt.Fprintf(s, "  %-8s %s\n\n  Store the API key now: it is not shown again.\n", "api key", s.Paint(terminal.Bold, k.APIKey))
-	return nil
 }
 
 // listedKey is a key without its secret.
@@ -161,7 +149,6 @@ type listedKey struct {
 
 func keysListCommand() *cobra.Command {
 	var accountID string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [--account ACCOUNT]",
 		Short: "List the API keys of an account",
@@ -171,22 +158,20 @@ func keysListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) ([]listedKey, error) {
 				state, err := a.account(ctx, accountID)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				legacy, err := a.config.legacyKeys()
-				if err != nil {
-					return err
-				}
-				return printKeys(cmd.OutOrStdout(), listKeys(state, legacy, a.clock.Now()), asJSON)
-			})
+				return listKeys(state, legacy, a.clock.Now()), err
+			}, terminal.List(func(k listedKey) []string {
+				return []string{k.AccountID, k.KeyID, k.Name, string(k.Mode), "…" + k.Hint, k.Status, k.CreatedAt.Format(time.DateTime)}
+			}, "ACCOUNT", "KEY", "NAME", "MODE", "ENDS IN", "STATUS", "CREATED"))
 		},
 	}
 	cmd.Flags().StringVar(&accountID, "account", "", "account; when empty, the account of the key in the data folder")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	return printing(cmd)
 }
 
 // account folds an account from its events. Errors: resource_not_found.
@@ -233,31 +218,24 @@ func listKeys(s account.State, legacy account.LegacyWindow, now time.Time) []lis
 	return out
 }
 
-func printKeys(out io.Writer, keys []listedKey, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(out, keys)
-	}
-	t := terminal.Table{{"ACCOUNT", "KEY", "NAME", "MODE", "ENDS IN", "STATUS", "CREATED"}}
-	for _, k := range keys {
-		t = append(t, []string{k.AccountID, k.KeyID, k.Name, string(k.Mode), "…" + k.Hint, k.Status, k.CreatedAt.Format(time.DateTime)})
-	}
-	t.Print(terminal.NewScreen(out))
-	return nil
+func keysRevokeCommand() *cobra.Command {
+	return acting("revoke ACCOUNT KEY", "Revoke an API key immediately", "revoked", func(ctx context.Context, a *app, args []string, request string) error {
+		return a.commands.RevokeKey(ctx, args[0], args[1], operator(), request)
+	})
 }
 
-func keysRevokeCommand() *cobra.Command {
-	return strict(&cobra.Command{
-		Use:   "revoke ACCOUNT KEY",
-		Short: "Revoke an API key immediately",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withApp(cmd, func(ctx context.Context, a *app) error {
-				request := newRequestID()
-				if err := a.commands.RevokeKey(ctx, args[0], args[1], operator(), request); err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked (%s).\n", args[1], request)
-				return nil
-			})
-		},
-	}, "ACCOUNT", "KEY")
+// restrictionCommand restricts an account, or ends its restriction.
+func restrictionCommand(name, short, outcome string, restrict func(s *command.Service, ctx context.Context, accountID, reason, operator, requestID string) error) *cobra.Command {
+	var reason string
+	cmd := acting(name+" ACCOUNT --reason TEXT", short, outcome, func(ctx context.Context, a *app, args []string, request string) error {
+		return restrict(a.commands, ctx, args[0], reason, operator(), request)
+	})
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if reason == "" {
+			return misuse(cmd, errors.New("--reason is required: the log stores it"))
+		}
+		return nil
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, stored in the log")
+	return cmd
 }

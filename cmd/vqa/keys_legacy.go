@@ -41,7 +41,6 @@ type importedKey struct {
 
 func keysImportCommand() *cobra.Command {
 	var accountID, name string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "import --account ACCOUNT --name NAME",
 		Short: "Accept a legacy key (pk_…), read from standard input",
@@ -50,38 +49,31 @@ func keysImportCommand() *cobra.Command {
 			"VQA_GA_ANNOUNCED_AT.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if accountID == "" || name == "" {
-				fmt.Fprintln(cmd.ErrOrStderr(), "vqa: --account and --name are required")
-				return exitUsage
+				return misuse(cmd, errors.New("--account and --name are required"))
 			}
 			secret, err := readSecret(cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
 			key := command.LegacyKey{AccountID: accountID, Name: name, Secret: secret, Operator: operator(), RequestID: newRequestID()}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) (imported importedKey, err error) {
 				known, found, err := a.resources.Key(ctx, account.HashSecret(secret))
 				if err != nil {
-					return err
+					return imported, err
 				}
 				if found {
-					return fault.Newf(fault.ResourceConflict, "This key already exists: %s of account %s.", known.ID, known.AccountID)
+					return imported, fault.Newf(fault.ResourceConflict, "This key already exists: %s of account %s.", known.ID, known.AccountID)
 				}
 				keyID, err := a.commands.ImportKey(ctx, key)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), importedKey{AccountID: accountID, KeyID: keyID, RequestID: key.RequestID})
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Account %s now accepts the key %s (%s).\n", accountID, keyID, key.RequestID)
-				return nil
+				return importedKey{AccountID: accountID, KeyID: keyID, RequestID: key.RequestID}, err
+			}, func(s terminal.Screen, k importedKey) {
+				fmt.Fprintf(s, "Account %s now accepts the key %s (%s).\n", k.AccountID, k.KeyID, k.RequestID)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&accountID, "account", "", "account of the key")
 	cmd.Flags().StringVar(&name, "name", "", "name of the key")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	return printing(cmd)
 }
 
 // maxSecret bounds the line with a secret, in bytes.

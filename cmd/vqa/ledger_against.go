@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,7 @@ import (
 
 // verifyAgainst proves that the database contains a past that somebody kept. Its error is the exit status 1
 // when it does not.
-func (a *app) verifyAgainst(ctx context.Context, cmd *cobra.Command, from string, asJSON bool) error {
+func (a *app) verifyAgainst(ctx context.Context, cmd *cobra.Command, from string) error {
 	kept, err := a.readPast(ctx, "--against", from)
 	if err != nil {
 		return err
@@ -39,13 +38,10 @@ func (a *app) verifyAgainst(ctx context.Context, cmd *cobra.Command, from string
 	if err := end(); err != nil {
 		return err
 	}
-	if err := shown.print(cmd.OutOrStdout(), asJSON); err != nil {
+	if err := show(cmd, shown.values(), func(s terminal.Screen, _ map[string]any) { shown.print(s) }); err != nil {
 		return err
 	}
-	if shown.found != nil {
-		return exitError(1)
-	}
-	return nil
+	return failing(shown.found != nil)
 }
 
 // comparison is the result of a comparison with a past.
@@ -91,19 +87,21 @@ func (a *app) compare(ctx context.Context, cmd *cobra.Command, with seal.Compari
 	return c, len(leaves), err
 }
 
-// print prints whether the database contains the past.
-func (r comparison) print(out io.Writer, asJSON bool) error {
+// values returns the comparison for JSON.
+func (r comparison) values() map[string]any {
 	c, found := r.checkpoint, r.found
-	if asJSON {
-		values := map[string]any{
-			"sound": found == nil, "behind": r.behind, "origin": c.Origin, "size": c.Size, "root": c.Root.String(), "entries": r.entries, "transparency_log": r.log,
-		}
-		if found != nil {
-			values["problem"], values["stream"], values["version"], values["position"] = found.Problem, found.Stream, found.Version, found.Position
-		}
-		return terminal.PrintJSON(out, values)
+	values := map[string]any{
+		"sound": found == nil, "behind": r.behind, "origin": c.Origin, "size": c.Size, "root": c.Root.String(), "entries": r.entries, "transparency_log": r.log,
 	}
-	screen := terminal.NewScreen(out)
+	if found != nil {
+		values["problem"], values["stream"], values["version"], values["position"] = found.Problem, found.Stream, found.Version, found.Position
+	}
+	return values
+}
+
+// print prints whether the database contains the past.
+func (r comparison) print(screen terminal.Screen) {
+	c, found := r.checkpoint, r.found
 	switch {
 	case r.behind:
 		fmt.Fprintf(screen, "  %s: %s\n  verify again when the replica has replayed more, or verify the primary: it may lack the other leaves, too\n",
@@ -118,5 +116,4 @@ func (r comparison) print(out io.Writer, asJSON bool) error {
 		}
 	}
 	r.log.print(screen)
-	return nil
 }

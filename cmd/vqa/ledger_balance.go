@@ -16,15 +16,26 @@ import (
 // progressEvery is the number of entries between two updates of a progress.
 const progressEvery = 1000
 
-// withBook calls do with one snapshot of the ledger, with or without a running server.
-func withBook(cmd *cobra.Command, do func(ctx context.Context, a *app, s *book.Snapshot) error) error {
-	return withApp(cmd, func(ctx context.Context, a *app) error {
+// booked returns a function that calls do with one snapshot of the ledger, which must know the accounts.
+func booked[T any](accounts []string, do func(ctx context.Context, a *app, s *book.Snapshot) (T, error)) func(context.Context, *app) (T, error) {
+	return func(ctx context.Context, a *app) (result T, err error) {
 		s, err := book.Open(ctx, a.pool, a.codec)
 		if err != nil {
-			return err
+			return result, err
 		}
 		defer s.Close()
+		if err := s.Known(ctx, accounts...); err != nil {
+			return result, err
+		}
 		return do(ctx, a, s)
+	}
+}
+
+// withBook calls do as booked does, with or without a running server.
+func withBook(cmd *cobra.Command, accounts []string, do func(ctx context.Context, s *book.Snapshot) error) error {
+	return withApp(cmd, func(ctx context.Context, a *app) error {
+		_, err := booked(accounts, func(ctx context.Context, _ *app, s *book.Snapshot) (any, error) { return nil, do(ctx, s) })(ctx, a)
+		return err
 	})
 }
 
@@ -102,7 +113,7 @@ func entryProgress(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, wh
 
 func ledgerBalanceCommand() *cobra.Command {
 	var at string
-	var prove, asJSON bool
+	var prove bool
 	cmd := &cobra.Command{
 		Use:   "balance [ACCOUNT…]",
 		Short: "Show the balance of every ledger account, now or at any time",
@@ -129,28 +140,18 @@ status is 1 when they differ. With --at, the balances are folded from the log up
 				}
 				moment = &t
 			}
-			return withBook(cmd, func(ctx context.Context, _ *app, s *book.Snapshot) error {
-				if err := s.Known(ctx, args...); err != nil {
-					return err
-				}
+			return showFrom(cmd, booked(args, func(ctx context.Context, _ *app, s *book.Snapshot) (finance.Balances, error) {
 				shown, err := foldedBalances(ctx, cmd, s, moment, prove, args)
-				if err != nil {
-					return err
+				if err == nil && shown.Proof != nil {
+					err = failing(!shown.Proof.Equal)
 				}
-				if err := finance.PrintBalances(terminal.NewScreen(cmd.OutOrStdout()), shown, asJSON); err != nil {
-					return err
-				}
-				if shown.Proof != nil && !shown.Proof.Equal {
-					return exitError(1)
-				}
-				return nil
-			})
+				return shown, err
+			}), finance.PrintBalances)
 		},
 	}
 	cmd.Flags().StringVar(&at, "at", "", "balances at this time, folded from the log")
 	cmd.Flags().BoolVar(&prove, "prove", false, "also fold the log and compare")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "[ACCOUNT…]")
+	return printing(cmd, "[ACCOUNT…]")
 }
 
 // foldedBalances reads the balances from the read model, or folds them from the log when at is set.
@@ -187,27 +188,15 @@ func foldedBalances(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, a
 }
 
 func ledgerHoldsCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "holds [ACCOUNT]",
 		Short: "List the open holds, the oldest first",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd, func(ctx context.Context, a *app, s *book.Snapshot) error {
-				if err := s.Known(ctx, args...); err != nil {
-					return err
-				}
-				holds, err := s.Holds(ctx, optional(args))
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), holds)
-				}
-				finance.PrintHolds(terminal.NewScreen(cmd.OutOrStdout()), holds, a.clock.Now())
-				return nil
-			})
+			var now time.Time
+			return showFrom(cmd, booked(args, func(ctx context.Context, a *app, s *book.Snapshot) ([]book.HeldBy, error) {
+				now = a.clock.Now()
+				return s.Holds(ctx, optional(args))
+			}), func(s terminal.Screen, holds []book.HeldBy) { finance.PrintHolds(s, holds, now) })
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "[ACCOUNT]")
+	}, "[ACCOUNT]")
 }

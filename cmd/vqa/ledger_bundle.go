@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vqa/cmd/vqa/internal/finance"
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/translog"
 	"vqa/handlers/prove"
 	"vqa/projections/ledger/book"
@@ -31,7 +32,6 @@ an entry at the seal is proven by its two neighbors in the tree: the bundle show
 
 func ledgerBundleCommand() *cobra.Command {
 	var path, since string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bundle [ACCOUNT] -o FOLDER|FILE.zip",
 		Short: "Write a folder with which an auditor can verify an account's ledger offline",
@@ -49,13 +49,13 @@ func ledgerBundleCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.writeBundle(ctx, cmd, accountID, path, evidence, asJSON)
+				return a.writeBundle(ctx, cmd, accountID, path, evidence)
 			})
 		},
 	}
 	cmd.Flags().StringVarP(&path, "output", "o", "", "new folder, or a file that ends in .zip")
 	cmd.Flags().StringVar(&since, "since", "", "a checkpoint, a .tlog-proof or a bundle from the past that the log must contain; without it, the oldest checkpoint of the log")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the table of contents as JSON")
+	cmd.Flags().Bool("json", false, "print the table of contents as JSON")
 	return strict(cmd, "[ACCOUNT]")
 }
 
@@ -79,7 +79,7 @@ func (a *app) evidence(ctx context.Context, accountID, since string) (*translog.
 }
 
 // writeBundle writes the entries of a snapshot that is younger than the evidence.
-func (a *app) writeBundle(ctx context.Context, cmd *cobra.Command, accountID, path string, evidence *translog.Evidence, asJSON bool) error {
+func (a *app) writeBundle(ctx context.Context, cmd *cobra.Command, accountID, path string, evidence *translog.Evidence) error {
 	s, err := book.Open(ctx, a.pool, a.codec)
 	if err != nil {
 		return err
@@ -117,5 +117,11 @@ func (a *app) writeBundle(ctx context.Context, cmd *cobra.Command, accountID, pa
 			fmt.Fprintf(cmd.ErrOrStderr(), "the bundle shows the balance of %s, a neighbor, because %s has no entry at the seal\n", other, accountID)
 		}
 	}
-	return finance.PrintBundle(cmd.OutOrStdout(), path, manifest, all-manifest.Entries, asJSON)
+	return show(cmd, manifest, func(s terminal.Screen, m export.Manifest) {
+		fmt.Fprintf(s, "%s: %s entries, proven by the checkpoint of %s leaves", path, terminal.Thousands(m.Entries), terminal.Thousands(m.Size))
+		if later := all - m.Entries; later > 0 {
+			fmt.Fprintf(s, "; %s later entries are not sealed yet (vqa ledger checkpoint)", terminal.Thousands(later))
+		}
+		fmt.Fprintln(s)
+	})
 }

@@ -31,8 +31,7 @@ func (a *app) sealLog(ctx context.Context) (seal.Head, error) {
 }
 
 func ledgerCheckpointCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "checkpoint",
 		Short: "Sign the transparency log up to now",
 		Long: "Examines the events after the last checkpoint of the transparency log, and signs a checkpoint that covers them, with the\n" +
@@ -49,21 +48,17 @@ func ledgerCheckpointCommand() *cobra.Command {
 					return err
 				}
 				c := head.Checkpoint
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{
-						"key_id": keyID, "origin": c.Origin, "size": c.Size, "root": c.Root.String(), "cosignatures": len(head.Cosigned),
-					})
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "the log has %d leaves and the root %s, signed with %s\n", c.Size, c.Root, keyID)
-				for _, c := range head.Cosigned {
-					fmt.Fprintf(cmd.OutOrStdout(), "cosigned by %s at %s\n", c.Witness, c.At.Format(time.DateTime))
-				}
-				return nil
+				return show(cmd, map[string]any{
+					"key_id": keyID, "origin": c.Origin, "size": c.Size, "root": c.Root.String(), "cosignatures": len(head.Cosigned),
+				}, func(s terminal.Screen, _ map[string]any) {
+					fmt.Fprintf(s, "the log has %d leaves and the root %s, signed with %s\n", c.Size, c.Root, keyID)
+					for _, c := range head.Cosigned {
+						fmt.Fprintf(s, "cosigned by %s at %s\n", c.Witness, c.At.Format(time.DateTime))
+					}
+				})
 			})
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	})
 }
 
 // signer returns the id of the key that signed the newest checkpoint. Right after a rotation, that is the old key.

@@ -42,12 +42,11 @@ entries of the period.
 			if err := errors.Join(err, wrong); err != nil {
 				return misuse(cmd, err)
 			}
-			return withBook(cmd, func(ctx context.Context, _ *app, s *book.Snapshot) error {
-				if accountID != "" {
-					if err := s.Known(ctx, accountID); err != nil {
-						return err
-					}
-				}
+			var accounts []string
+			if accountID != "" {
+				accounts = []string{accountID}
+			}
+			return withBook(cmd, accounts, func(ctx context.Context, s *book.Snapshot) error {
 				return exportLedger(ctx, cmd, s, f, accountID, p, path)
 			})
 		},

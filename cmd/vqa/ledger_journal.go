@@ -13,7 +13,6 @@ import (
 func ledgerJournalCommand() *cobra.Command {
 	var period periodFlags
 	var limit int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "journal [ACCOUNT]",
 		Short: "List the entries of the ledger with their postings, the oldest first",
@@ -29,16 +28,13 @@ func ledgerJournalCommand() *cobra.Command {
 			if err != nil {
 				return misuse(cmd, err)
 			}
-			return withBook(cmd, func(ctx context.Context, _ *app, s *book.Snapshot) error {
-				if err := s.Known(ctx, args...); err != nil {
-					return err
-				}
-				return finance.PrintJournal(ctx, cmd.OutOrStdout(), s, optional(args), p, limit, asJSON)
+			return withBook(cmd, args, func(ctx context.Context, s *book.Snapshot) error {
+				return finance.PrintJournal(ctx, cmd.OutOrStdout(), s, optional(args), p, limit, asJSON(cmd))
 			})
 		},
 	}
 	period.register(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 0, "largest number of entries; 0 means all")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry as a line of JSON")
+	cmd.Flags().Bool("json", false, "print each entry as a line of JSON")
 	return strict(cmd, "[ACCOUNT]")
 }

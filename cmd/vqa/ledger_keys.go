@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,13 +22,9 @@ import (
 const nextLedgerKeyFile = ledgerKeyFile + ".new"
 
 func ledgerKeysCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "keys",
-		Short: "List, rotate, replace and revoke the keys that seal the ledger",
-		Long: "List, rotate, replace and revoke the keys that seal the ledger.\n\n" +
-			"Each act is a signed statement beside the checkpoints, outside the database. Verification shows all of them.",
-	}
-	cmd.AddCommand(ledgerKeysListCommand(), ledgerKeysRotateCommand(), ledgerKeysReplaceCommand(), ledgerKeysRevokeCommand())
+	cmd := group("keys", "List, rotate, replace and revoke the keys that seal the ledger",
+		ledgerKeysListCommand(), ledgerKeysRotateCommand(), ledgerKeysReplaceCommand(), ledgerKeysRevokeCommand())
+	cmd.Long = cmd.Short + ".\n\nEach act is a signed statement beside the checkpoints, outside the database. Verification shows all of them."
 	return cmd
 }
 
@@ -52,79 +47,70 @@ func showStatement(s translog.Statement) shownStatement {
 	}
 }
 
-func printStatements(cmd *cobra.Command, asJSON bool, all ...translog.Statement) error {
+// statementsOf returns the statements as they are printed.
+func statementsOf(all ...translog.Statement) []shownStatement {
 	shown := make([]shownStatement, len(all))
 	for i, s := range all {
 		shown[i] = showStatement(s)
 	}
-	if asJSON {
-		return terminal.PrintJSON(cmd.OutOrStdout(), shown)
-	}
-	t := terminal.Table{{"NUMBER", "ACTION", "KEY", "LOG", "SIZE", "AT", "BY", "REASON"}}
-	for _, s := range shown {
-		t = append(t, []string{
-			strconv.FormatInt(s.Number, 10), s.Action, s.PublicKey, strconv.FormatInt(s.Log, 10), strconv.FormatInt(s.Size, 10),
-			s.At.Format(time.DateTime), s.By, s.Reason,
-		})
-	}
-	t.Print(terminal.NewScreen(cmd.OutOrStdout()))
-	return nil
+	return shown
 }
 
-// withLogSealer runs an act with the sealer of this data folder.
-func withLogSealer(cmd *cobra.Command, do func(context.Context, *app, *seal.Sealer) error) error {
-	return withApp(cmd, func(ctx context.Context, a *app) error {
+var printStatements = terminal.List(func(s shownStatement) []string {
+	return []string{
+		fmt.Sprint(s.Number), s.Action, s.PublicKey, fmt.Sprint(s.Log), fmt.Sprint(s.Size), s.At.Format(time.DateTime), s.By, s.Reason,
+	}
+}, "NUMBER", "ACTION", "KEY", "LOG", "SIZE", "AT", "BY", "REASON")
+
+// sealing returns a function that calls do with the sealer of this data folder.
+func sealing[T any](do func(context.Context, *app, *seal.Sealer) (T, error)) func(context.Context, *app) (T, error) {
+	return func(ctx context.Context, a *app) (result T, err error) {
 		s, end, err := a.newLogSealer(ctx)
 		if err != nil {
-			return err
+			return result, err
 		}
-		return errors.Join(do(ctx, a, s), end())
-	})
+		result, err = do(ctx, a, s)
+		return result, errors.Join(err, end())
+	}
 }
 
 func ledgerKeysListCommand() *cobra.Command {
-	var asJSON bool
-	cmd := strict(&cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "list",
 		Short: "List the statements about the keys, oldest first",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withLogSealer(cmd, func(ctx context.Context, _ *app, s *seal.Sealer) error {
+			return showFrom(cmd, sealing(func(ctx context.Context, _ *app, s *seal.Sealer) ([]shownStatement, error) {
 				keys, err := s.Anchors.Keys(ctx)
-				if err != nil {
-					return err
-				}
-				return printStatements(cmd, asJSON, keys.Statements...)
-			})
+				return statementsOf(keys.Statements...), err
+			}), printStatements)
 		},
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
 }
 
-var errActReason = errors.New("--reason is required: verification shows it always")
+// forReason gives a command of an operator the flag --reason, which it requires.
+func forReason(cmd *cobra.Command, by *seal.Operator) *cobra.Command {
+	cmd.Flags().StringVar(&by.Reason, "reason", "", "why; it is recorded and shown always")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if by.Name = operator(); by.Reason == "" {
+			return misuse(cmd, errors.New("--reason is required: verification shows it always"))
+		}
+		return nil
+	}
+	return printing(cmd)
+}
 
 // ledgerAct is a command that makes a key statement for a reason.
 func ledgerAct(use, short, long string, do func(ctx context.Context, a *app, s *seal.Sealer, by seal.Operator) (translog.Statement, error)) *cobra.Command {
 	var by seal.Operator
-	var asJSON bool
-	cmd := &cobra.Command{
+	return forReason(&cobra.Command{
 		Use: use, Short: short, Long: long,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if by.Name = operator(); by.Reason == "" {
-				return misuse(cmd, errActReason)
-			}
-			return withLogSealer(cmd, func(ctx context.Context, a *app, s *seal.Sealer) error {
+			return showFrom(cmd, sealing(func(ctx context.Context, a *app, s *seal.Sealer) ([]shownStatement, error) {
 				made, err := do(ctx, a, s, by)
-				if err != nil {
-					return err
-				}
-				return printStatements(cmd, asJSON, made)
-			})
+				return statementsOf(made), err
+			}), printStatements)
 		},
-	}
-	cmd.Flags().StringVar(&by.Reason, "reason", "", "why; it is recorded and shown always")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	}, &by)
 }
 
 func ledgerKeysRotateCommand() *cobra.Command {
@@ -188,35 +174,30 @@ func ledgerKeysRevokeCommand() *cobra.Command {
 
 func ledgerRestartCommand() *cobra.Command {
 	var by seal.Operator
-	var asJSON bool
-	cmd := &cobra.Command{
+	return forReason(&cobra.Command{
 		Use:   "restart",
 		Short: "Begin a new transparency log after events or checkpoints were lost",
 		Long: "Begins a new log after a restore from a backup, a failover that lost events, or the loss of checkpoints. Its first leaf\n" +
 			"names the last checkpoint of the old log and the first row that differs. Verification shows the gap always.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if by.Name = operator(); by.Reason == "" {
-				return misuse(cmd, errActReason)
-			}
-			return withLogSealer(cmd, func(ctx context.Context, _ *app, s *seal.Sealer) error {
+			return showFrom(cmd, sealing(func(ctx context.Context, _ *app, s *seal.Sealer) (restarted, error) {
 				opening, err := s.Restart(ctx, by)
 				if err != nil {
-					return err
+					return restarted{}, err
 				}
-				r := opening.Restart
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{
-						"log": opening.Number, "origin": opening.Origin, "after_origin": r.Origin, "after_size": r.Size, "lost": r.Lost,
-					})
-				}
-				screen := terminal.NewScreen(cmd.OutOrStdout())
-				fmt.Fprintf(screen, "log %d (%s) continues %s after leaf %d\n", opening.Number, opening.Origin, r.Origin, r.Size)
-				fmt.Fprintf(screen, "lost: %s\n", r.Lost)
-				return nil
+				return restarted{opening.Number, opening.Origin, opening.Restart.Origin, opening.Restart.Size, opening.Restart.Lost}, nil
+			}), func(s terminal.Screen, r restarted) {
+				fmt.Fprintf(s, "log %d (%s) continues %s after leaf %d\nlost: %s\n", r.Log, r.Origin, r.AfterOrigin, r.AfterSize, r.Lost)
 			})
 		},
-	}
-	cmd.Flags().StringVar(&by.Reason, "reason", "", "why; it is recorded and shown always")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	}, &by)
+}
+
+// restarted is the output of vqa ledger restart.
+type restarted struct {
+	Log         int64  `json:"log"`
+	Origin      string `json:"origin"`
+	AfterOrigin string `json:"after_origin"`
+	AfterSize   int64  `json:"after_size"`
+	Lost        string `json:"lost"`
 }

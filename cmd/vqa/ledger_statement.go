@@ -15,7 +15,6 @@ import (
 
 func ledgerStatementCommand() *cobra.Command {
 	var month, page string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "statement [ACCOUNT]",
 		Short: "Show the statement of an account for a month",
@@ -36,33 +35,26 @@ for the account of the key in the data folder.`,
 			if err != nil {
 				return err
 			}
-			return withBook(cmd, func(ctx context.Context, a *app, s *book.Snapshot) error {
-				if err := s.Known(ctx, accountID); err != nil {
-					return err
+			return showFrom(cmd, booked([]string{accountID}, func(ctx context.Context, a *app, s *book.Snapshot) (priced finance.PricedStatement, err error) {
+				priced.PricePerSecondCents = a.config.PricePerSecondCents
+				if priced.Statement, err = s.Statement(ctx, accountID, p); err != nil || page == "" {
+					return priced, err
 				}
-				statement, err := s.Statement(ctx, accountID, p)
-				if err != nil {
-					return err
-				}
-				price := a.config.PricePerSecondCents
-				if page != "" {
-					if err := finance.WriteFile(page, func(out io.Writer) error { return export.StatementHTML(out, statement, &price) }); err != nil {
-						return err
-					}
+				err = finance.WriteFile(page, func(out io.Writer) error {
+					return export.StatementHTML(out, priced.Statement, &priced.PricePerSecondCents)
+				})
+				if err == nil {
 					fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s\n", page)
 				}
-				switch {
-				case asJSON:
-					return terminal.PrintJSON(cmd.OutOrStdout(), finance.PricedStatement{Statement: statement, PricePerSecondCents: price})
-				case page == "":
-					finance.PrintStatement(terminal.NewScreen(cmd.OutOrStdout()), finance.PricedStatement{Statement: statement, PricePerSecondCents: price})
+				return priced, err
+			}), func(s terminal.Screen, priced finance.PricedStatement) {
+				if page == "" {
+					finance.PrintStatement(s, priced)
 				}
-				return nil
 			})
 		},
 	}
 	cmd.Flags().StringVar(&month, "month", "", "month, for example 2026-11; when empty, the current month")
 	cmd.Flags().StringVar(&page, "html", "", "write a printable page to this file")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "[ACCOUNT]")
+	return printing(cmd, "[ACCOUNT]")
 }

@@ -78,9 +78,8 @@ Mismatches that only follow from a damaged event are not listed. Repair the even
 
 func ledgerVerifyCommand() *cobra.Command {
 	var scope audit.Scope
-	var asJSON bool
 	var against string
-	cmd := strict(&cobra.Command{
+	cmd := printing(&cobra.Command{
 		Use:   "verify [ACCOUNT…]",
 		Short: "Replay the log, compare it with the checkpoints outside the database, and report every mismatch",
 		Long:  ledgerVerifyHelp,
@@ -92,20 +91,23 @@ func ledgerVerifyCommand() *cobra.Command {
 					return err
 				}
 				if against != "" {
-					return a.verifyAgainst(ctx, cmd, against, asJSON)
+					return a.verifyAgainst(ctx, cmd, against)
 				}
 				report, t, err := a.verify(ctx, cmd.ErrOrStderr(), scope)
 				if err != nil {
 					return err
 				}
-				return printAudit(cmd.OutOrStdout(), report, t, asJSON)
+				shown := audited{report.Sound() && t.Compared, report, t}
+				if err := show(cmd, shown, printAudit); err != nil {
+					return err
+				}
+				return shown.verdict()
 			})
 		},
 	}, "[ACCOUNT…]")
 	cmd.Flags().BoolVar(&scope.AllStreams, "all-streams", false, "with ACCOUNT, also verify every other stream of the log, as without ACCOUNT")
 	cmd.Flags().StringVar(&against, "against", "", "a file with a checkpoint or a .tlog-proof, the URL of a checkpoint, or the folder of a bundle: only prove that the database contains that past")
 	cmd.MarkFlagsMutuallyExclusive("against", "all-streams")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
@@ -199,37 +201,32 @@ func (a *app) readGuard(ctx context.Context) error {
 	return nil
 }
 
-// printAudit prints the report of an audit. Its error is the exit status 1 when there is a mismatch.
-func printAudit(out io.Writer, r audit.Report, t transparency, asJSON bool) error {
-	if asJSON {
-		err := terminal.PrintJSON(out, struct {
-			Sound bool `json:"sound"`
-			audit.Report
-			Transparency transparency `json:"transparency_log"`
-		}{r.Sound() && t.Compared, r, t})
-		if err != nil {
-			return err
-		}
-	} else {
-		screen := terminal.NewScreen(out)
-		finance.PrintAudit(screen, r)
-		t.print(screen)
-		finance.PrintMismatches(screen, r)
-		switch {
-		case !t.Compared:
-			fmt.Fprintf(screen, "  %s the database with the checkpoints outside it: %s\n", screen.Paint(terminal.BoldYellow, "DID NOT COMPARE"), terminal.Printable(t.Problem))
-			if r.Sound() {
-				fmt.Fprintln(screen, "  the rows do not contradict each other, but those of an older state would not, either")
-			}
-		case r.Sound():
-			fmt.Fprintf(screen, "  %s\n", screen.Paint(terminal.BoldGreen, "no mismatch"))
-		}
-	}
-	switch {
-	case !r.Sound():
-		return exitError(1)
-	case !t.Compared:
+// audited is the output of vqa ledger verify.
+type audited struct {
+	Sound bool `json:"sound"`
+	audit.Report
+	Transparency transparency `json:"transparency_log"`
+}
+
+// verdict returns the exit status.
+func (a audited) verdict() error {
+	if a.Report.Sound() && !a.Transparency.Compared {
 		return exitUncompared
 	}
-	return nil
+	return failing(!a.Sound)
+}
+
+func printAudit(s terminal.Screen, a audited) {
+	finance.PrintAudit(s, a.Report)
+	a.Transparency.print(s)
+	finance.PrintMismatches(s, a.Report)
+	switch {
+	case !a.Transparency.Compared:
+		fmt.Fprintf(s, "  %s the database with the checkpoints outside it: %s\n", s.Paint(terminal.BoldYellow, "DID NOT COMPARE"), terminal.Printable(a.Transparency.Problem))
+		if a.Report.Sound() {
+			fmt.Fprintln(s, "  the rows do not contradict each other, but those of an older state would not, either")
+		}
+	case a.Report.Sound():
+		fmt.Fprintf(s, "  %s\n", s.Paint(terminal.BoldGreen, "no mismatch"))
+	}
 }

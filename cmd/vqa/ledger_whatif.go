@@ -8,13 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"vqa/cmd/vqa/internal/finance"
-	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/book"
 )
 
 func ledgerWhatIfCommand() *cobra.Command {
 	var path string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "whatif [ACCOUNT] --pricing FILE",
 		Short: "Show what the same work would have cost under other prices",
@@ -51,34 +49,21 @@ have been refused, or its bill cut.`,
 			if err != nil {
 				return err
 			}
-			return withBook(cmd, func(ctx context.Context, a *app, s *book.Snapshot) error {
+			return showFrom(cmd, booked(args, func(ctx context.Context, a *app, s *book.Snapshot) (result book.WhatIf, err error) {
 				now := book.Same(a.config.PricePerSecondCents)
 				then, err := book.ParsePricing(file, now)
 				if err != nil {
-					return fmt.Errorf("%s: %w", path, err)
-				}
-				if err := s.Known(ctx, args...); err != nil {
-					return err
+					return result, fmt.Errorf("%s: %w", path, err)
 				}
 				step, finish, err := entryProgress(ctx, cmd, s, "folding", optional(args))
 				if err != nil {
-					return err
+					return result, err
 				}
 				defer finish()
-				result, err := s.WhatIf(ctx, now, then, optional(args), step)
-				finish()
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), result)
-				}
-				finance.PrintWhatIf(terminal.NewScreen(cmd.OutOrStdout()), result)
-				return nil
-			})
+				return s.WhatIf(ctx, now, then, optional(args), step)
+			}), finance.PrintWhatIf)
 		},
 	}
 	cmd.Flags().StringVar(&path, "pricing", "", "JSON file with the other prices")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "[ACCOUNT]")
+	return printing(cmd, "[ACCOUNT]")
 }

@@ -129,8 +129,7 @@ type shownWitness struct {
 }
 
 func ledgerWitnessesCommand() *cobra.Command {
-	var asJSON bool
-	cmd := strict(&cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "witnesses",
 		Short: "Ask each witness of VQA_LEDGER_WITNESSES about the newest checkpoint",
 		Long: "Asks each witness to cosign the newest checkpoint, and prints what it says. The origin and the verifier key of the log\n" +
@@ -145,14 +144,12 @@ func ledgerWitnessesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.printWitnesses(cmd, h, states, asJSON)
+			return c.printWitnesses(cmd, h, states)
 		},
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
 }
 
-func (c config) printWitnesses(cmd *cobra.Command, h seal.Head, states []seal.WitnessState, asJSON bool) error {
+func (c config) printWitnesses(cmd *cobra.Command, h seal.Head, states []seal.WitnessState) error {
 	key := ""
 	if h.Keys.Current != nil {
 		var err error
@@ -178,31 +175,20 @@ func (c config) printWitnesses(cmd *cobra.Command, h seal.Head, states []seal.Wi
 		shown = append(shown, one)
 	}
 	failed = failed || h.Signed != nil && cosigned < c.LedgerWitnessQuorum
-	if err := showWitnesses(cmd, h, key, shown, asJSON); err != nil {
+	err := show(cmd, map[string]any{
+		"origin": h.Opening.Origin, "verifier_key": key, "size": h.Checkpoint.Size, "witnesses": shown,
+	}, func(s terminal.Screen, _ map[string]any) {
+		fmt.Fprintf(s, "origin %s\nverifier key %s\nnewest checkpoint: %d leaves\n", h.Opening.Origin, key, h.Checkpoint.Size)
+		terminal.List(func(w shownWitness) []string {
+			at := "no"
+			if w.Cosigned != nil {
+				at = w.Cosigned.Format(time.DateTime)
+			}
+			return []string{w.Name, w.URL, at, w.Problem}
+		}, "WITNESS", "URL", "COSIGNED", "PROBLEM")(s, shown)
+	})
+	if err != nil {
 		return err
 	}
-	if failed {
-		return exitError(1)
-	}
-	return nil
-}
-
-func showWitnesses(cmd *cobra.Command, h seal.Head, key string, shown []shownWitness, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{
-			"origin": h.Opening.Origin, "verifier_key": key, "size": h.Checkpoint.Size, "witnesses": shown,
-		})
-	}
-	screen := terminal.NewScreen(cmd.OutOrStdout())
-	fmt.Fprintf(screen, "origin %s\nverifier key %s\nnewest checkpoint: %d leaves\n", h.Opening.Origin, key, h.Checkpoint.Size)
-	t := terminal.Table{{"WITNESS", "URL", "COSIGNED", "PROBLEM"}}
-	for _, w := range shown {
-		at := "no"
-		if w.Cosigned != nil {
-			at = w.Cosigned.Format(time.DateTime)
-		}
-		t = append(t, []string{w.Name, w.URL, at, w.Problem})
-	}
-	t.Print(screen)
-	return nil
+	return failing(failed)
 }

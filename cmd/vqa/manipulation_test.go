@@ -290,7 +290,7 @@ func (g *genuine) verified(t *testing.T, c config) (report audit.Report, err err
 	}
 	report, log, err := reader.verify(t.Context(), io.Discard, audit.Scope{AllStreams: true})
 	if err == nil {
-		err = printAudit(io.Discard, report, log, true)
+		err = audited{report.Sound() && log.Compared, report, log}.verdict()
 	}
 	require.NoError(t, reader.Close())
 	return report, err

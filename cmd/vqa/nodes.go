@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,41 +23,32 @@ import (
 )
 
 func nodesCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "nodes",
-		Short: "Manage what the nodes of an installation share",
-	}
-	cmd.AddCommand(nodesListCommand(), nodesAdoptCommand())
-	return cmd
+	return group("nodes", "Manage what the nodes of an installation share", nodesListCommand(), nodesAdoptCommand())
+}
+
+// listedNodes is the output of vqa nodes list.
+type listedNodes struct {
+	Generation int64        `json:"generation"`
+	Nodes      []livingNode `json:"nodes"`
 }
 
 func nodesListCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "list",
 		Short: "List the living nodes with their machine and the generation of their release",
 		Long: `Lists the nodes whose lease lasts. The generation is the number of the newest migration of a release.
 Nodes of two generations run together only during a rolling upgrade.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) (listedNodes, error) {
 				nodes, err := livingNodes(ctx, a.pool)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{"generation": migrations.Generation(), "nodes": nodes})
-				}
-				t := terminal.Table{{"NAME", "HOST", "GENERATION", "STARTED", "RENEWED"}}
-				for _, n := range nodes {
-					t = append(t, []string{n.Name, n.Host, strconv.FormatInt(n.Generation, 10), n.StartedAt.Format(time.DateTime), n.RenewedAt.Format(time.DateTime)})
-				}
-				t.Print(terminal.NewScreen(cmd.OutOrStdout()))
-				return nil
+				return listedNodes{migrations.Generation(), nodes}, err
+			}, func(s terminal.Screen, all listedNodes) {
+				terminal.List(func(n livingNode) []string {
+					return []string{n.Name, n.Host, fmt.Sprint(n.Generation), n.StartedAt.Format(time.DateTime), n.RenewedAt.Format(time.DateTime)}
+				}, "NAME", "HOST", "GENERATION", "STARTED", "RENEWED")(s, all.Nodes)
 			})
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	})
 }
 
 func nodesAdoptCommand() *cobra.Command {

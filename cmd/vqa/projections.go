@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"time"
 
@@ -18,28 +18,27 @@ import (
 )
 
 func projectionsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "projections", Short: "List, verify and rebuild the read models"}
-	cmd.AddCommand(projectionsListCommand(), projectionsVerifyCommand(), projectionsRebuildCommand())
-	return cmd
+	return group("projections", "List, verify and rebuild the read models", projectionsListCommand(), projectionsVerifyCommand(), projectionsRebuildCommand())
+}
+
+// listedProjections is the output of vqa projections list.
+type listedProjections struct {
+	Projections []projections.Listed `json:"projections"`
 }
 
 func projectionsListCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "list",
 		Short: "List the read models with their last certificates",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withRebuilder(cmd, func(ctx context.Context, r *projections.Rebuilder) error {
-				list, err := r.List(ctx)
-				if err != nil {
-					return err
-				}
-				return printProjections(cmd.OutOrStdout(), list, asJSON)
+			return showFrom(cmd, rebuilt(func(ctx context.Context, r *projections.Rebuilder) (all listedProjections, err error) {
+				all.Projections, err = r.List(ctx)
+				return all, err
+			}), func(s terminal.Screen, all listedProjections) {
+				terminal.List(projectionRow, "TABLE", "STREAMS", "ROWS", "SHAPE", "BUILT", "LAST CERTIFICATE")(s, all.Projections)
 			})
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	})
 }
 
 func projectionsVerifyCommand() *cobra.Command {
@@ -70,13 +69,12 @@ func projectionsRebuildCommand() *cobra.Command {
 
 // provingCommand completes a subcommand that ends with a certificate.
 func provingCommand(cmd *cobra.Command, prove func(r *projections.Rebuilder, ctx context.Context, names ...string) (projections.Certificate, error)) *cobra.Command {
-	var all, asJSON bool
+	var all bool
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		if all == (len(names) > 0) {
-			fmt.Fprintln(cmd.ErrOrStderr(), "vqa: give either the NAME of a read model or --all")
-			return exitUsage
+			return misuse(cmd, errors.New("give either the NAME of a read model or --all"))
 		}
-		return withRebuilder(cmd, func(ctx context.Context, r *projections.Rebuilder) error {
+		return showFrom(cmd, rebuilt(func(ctx context.Context, r *projections.Rebuilder) (projections.Certificate, error) {
 			bar := terminal.NewProgress(cmd.ErrOrStderr(), string(projections.Folding), "events")
 			r.Progress = func(stage projections.Stage, done, total int64) {
 				bar.Stage(string(stage))
@@ -86,28 +84,25 @@ func provingCommand(cmd *cobra.Command, prove func(r *projections.Rebuilder, ctx
 			}
 			c, err := prove(r, ctx, names...)
 			bar.Finish()
-			if err != nil {
-				return err
+			if err == nil {
+				err = failing(!c.Equal && !c.Accepted || c.UnreadableStreams > 0)
 			}
-			if err := printCertificate(cmd.OutOrStdout(), c, asJSON); err != nil {
-				return err
-			}
-			if !c.Equal && !c.Accepted || c.UnreadableStreams > 0 {
-				return exitError(1)
-			}
-			return nil
-		})
+			return c, err
+		}), printCertificate)
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all read models")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "[NAME]")
+	return printing(cmd, "[NAME]")
 }
 
-// withRebuilder opens the data and calls do with a rebuilder of its read models.
-func withRebuilder(cmd *cobra.Command, do func(context.Context, *projections.Rebuilder) error) error {
-	return withApp(cmd, func(ctx context.Context, a *app) error {
-		return a.rebuilding(ctx, func(r *projections.Rebuilder) error { return do(ctx, r) })
-	})
+// rebuilt returns a function that calls do with a rebuilder of the read models.
+func rebuilt[T any](do func(context.Context, *projections.Rebuilder) (T, error)) func(context.Context, *app) (T, error) {
+	return func(ctx context.Context, a *app) (result T, err error) {
+		err = a.rebuilding(ctx, func(r *projections.Rebuilder) (err error) {
+			result, err = do(ctx, r)
+			return err
+		})
+		return result, err
+	}
 }
 
 // rebuilding calls do with a rebuilder that works as the owner of the tables.
@@ -136,27 +131,19 @@ func newRebuilder(owner *pgxpool.Pool) *projections.Rebuilder {
 	}
 }
 
-func printProjections(out io.Writer, list []projections.Listed, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(out, map[string]any{"projections": list})
+func projectionRow(l projections.Listed) []string {
+	shape, last := "current", "none"
+	switch {
+	case l.Newer:
+		shape = "newer"
+	case !l.Current:
+		shape = "stale"
 	}
-	t := terminal.Table{{"TABLE", "STREAMS", "ROWS", "SHAPE", "BUILT", "LAST CERTIFICATE"}}
-	for _, l := range list {
-		shape, last := "current", "none"
-		switch {
-		case l.Newer:
-			shape = "newer"
-		case !l.Current:
-			shape = "stale"
-		}
-		if c := l.Certificate; c != nil {
-			// The certificate may cover more tables. Only the first one is this table.
-			c.Equal = c.Tables[0].Equal()
-			c.Accepted = c.Swapped && !c.Equal
-			last = fmt.Sprintf("%s, position %s: %s", c.At.Format(time.DateTime), terminal.Thousands(c.Position), certified(*c))
-		}
-		t = append(t, []string{l.Table, l.Category, terminal.Thousands(l.Rows), shape, l.RebuiltAt.Format(time.DateTime), last})
+	if c := l.Certificate; c != nil {
+		// The certificate may cover more tables. Only the first one is this table.
+		c.Equal = c.Tables[0].Equal()
+		c.Accepted = c.Swapped && !c.Equal
+		last = fmt.Sprintf("%s, position %s: %s", c.At.Format(time.DateTime), terminal.Thousands(c.Position), certified(*c))
 	}
-	t.Print(terminal.NewScreen(out))
-	return nil
+	return []string{l.Table, l.Category, terminal.Thousands(l.Rows), shape, l.RebuiltAt.Format(time.DateTime), last}
 }

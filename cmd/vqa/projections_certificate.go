@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"time"
 
 	"vqa/cmd/vqa/internal/terminal"
@@ -25,27 +24,21 @@ func certified(c projections.Certificate) string {
 }
 
 // printCertificate writes a certificate and examples of rows that differ.
-func printCertificate(out io.Writer, c projections.Certificate, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(out, c)
-	}
-	s := terminal.NewScreen(out)
+func printCertificate(s terminal.Screen, c projections.Certificate) {
 	how := terminal.BoldGreen
 	if !c.Equal {
 		how = terminal.BoldRed
 	}
 	fmt.Fprintf(s, "  %s  (certificate %d, position %s, %s)\n\n", s.Paint(how, certified(c)), c.ID, terminal.Thousands(c.Position), c.At.Format(time.RFC3339))
-	t := terminal.Table{{"TABLE", "ROWS", "LIVE", "ACCOUNTS", "DIFFERING", "DIGEST", ""}}
-	for _, p := range c.Tables {
+	terminal.List(func(p projections.TableProof) []string {
 		state := "equal"
 		if !p.Equal() {
 			state = fmt.Sprintf("%d missing, %d surplus, %d changed", p.Missing, p.Surplus, p.Changed)
 		}
-		t = append(t, []string{
+		return []string{
 			p.Table, terminal.Thousands(p.Rows), terminal.Thousands(p.LiveRows), terminal.Thousands(p.Accounts), terminal.Thousands(p.AccountsDiffering), p.DigestRebuilt[:min(12, len(p.DigestRebuilt))], state,
-		})
-	}
-	t.Print(s)
+		}
+	}, "TABLE", "ROWS", "LIVE", "ACCOUNTS", "DIFFERING", "DIGEST", "")(s, c.Tables)
 	printSnapshots(s, c.Snapshots)
 	printUnreadable(s, c)
 	printDifferences(s, c)
@@ -54,7 +47,6 @@ func printCertificate(out io.Writer, c projections.Certificate, asJSON bool) err
 		fmt.Fprintf(s, "; the swap delayed writers for %.1f ms", c.HeldSeconds*1000)
 	}
 	fmt.Fprintln(s)
-	return nil
 }
 
 // printUnreadable names the streams that this program could not judge.

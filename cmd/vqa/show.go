@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore"
 	"vqa/eventstore/postgres"
 	"vqa/projections/history"
@@ -21,7 +20,6 @@ type showOptions struct {
 	at, diff string
 	version  int64
 	events   bool
-	json     bool
 }
 
 func showCommand() *cobra.Command {
@@ -57,16 +55,13 @@ state before the first event; ..7 and 3.. leave an end open.`,
 					return err
 				}
 				if diff != nil {
-					return showDiff(ctx, cmd, reader, subject, *diff, o.json)
+					return showDiff(ctx, cmd, reader, subject, *diff)
 				}
 				shown, err := a.show(ctx, reader, subject, moment, o.events)
 				if err != nil {
 					return err
 				}
-				if o.json {
-					return terminal.PrintJSON(cmd.OutOrStdout(), shown)
-				}
-				return printShown(terminal.NewScreen(cmd.OutOrStdout()), shown)
+				return show(cmd, shown, printShown)
 			})
 		},
 	}
@@ -75,9 +70,8 @@ state before the first event; ..7 and 3.. leave an end open.`,
 	flags.Int64Var(&o.version, "version", 0, "show the state after this version of the stream")
 	flags.StringVar(&o.diff, "diff", "", "show the changes between two versions, A..B")
 	flags.BoolVar(&o.events, "events", false, "list the folded events")
-	flags.BoolVar(&o.json, "json", false, "print JSON")
 	cmd.MarkFlagsMutuallyExclusive("at", "version", "diff")
-	return strict(cmd, "ID")
+	return printing(cmd, "ID")
 }
 
 // versions are the ends of a --diff; to is -1 for the newest version.
@@ -203,7 +197,7 @@ type shownDiff struct {
 	Changes []history.Change `json:"changes"`
 }
 
-func showDiff(ctx context.Context, cmd *cobra.Command, r *history.Reader, subject history.Subject, v versions, asJSON bool) error {
+func showDiff(ctx context.Context, cmd *cobra.Command, r *history.Reader, subject history.Subject, v versions) error {
 	if len(subject.Streams) == 0 {
 		return fmt.Errorf("%s has no state of its own; see vqa why %s", subject.ID, subject.ID)
 	}
@@ -223,11 +217,7 @@ func showDiff(ctx context.Context, cmd *cobra.Command, r *history.Reader, subjec
 	if d.Changes, err = history.Diff(subject.Narrow(before.State), subject.Narrow(after.State)); err != nil {
 		return err
 	}
-	if asJSON {
-		return terminal.PrintJSON(cmd.OutOrStdout(), d)
-	}
-	printDiff(terminal.NewScreen(cmd.OutOrStdout()), d)
-	return nil
+	return show(cmd, d, printDiff)
 }
 
 // stateBefore returns the state at a version. The state at version 0 is empty.

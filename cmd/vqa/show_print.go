@@ -17,7 +17,7 @@ const stampForm = "2006-01-02 15:04:05.000"
 func stamp(t time.Time) string { return t.UTC().Format(stampForm) }
 
 // printShown prints each state below the name of its stream.
-func printShown(s terminal.Screen, all shown) error {
+func printShown(s terminal.Screen, all shown) {
 	for i, one := range all.Streams {
 		if i > 0 {
 			fmt.Fprintln(s)
@@ -28,9 +28,7 @@ func printShown(s terminal.Screen, all shown) error {
 		}
 		fmt.Fprintf(s, "  %s UTC\n", stamp(*one.RecordedAt))
 		fmt.Fprintln(s, s.Paint(terminal.Dim, fmt.Sprintf("position %d  chain %s", one.Position, one.Chain)))
-		if err := printDocument(s, one.State.State); err != nil {
-			return err
-		}
+		printDocument(s, one.State.State)
 		if len(one.Events) == 0 {
 			continue
 		}
@@ -42,17 +40,16 @@ func printShown(s terminal.Screen, all shown) error {
 			fmt.Fprintln(s, eventLine(s, e))
 		}
 	}
-	return nil
 }
 
 // jsonField matches a line of indented JSON: the name and the value of a field.
 var jsonField = regexp.MustCompile(`^(\s*)("(?:[^"\\]|\\.)*")(: )(.*?)(,?)$`)
 
 // printDocument prints a value as JSON, with dimmed field names.
-func printDocument(s terminal.Screen, value any) error {
+func printDocument(s terminal.Screen, value any) {
 	var text bytes.Buffer
 	if err := terminal.PrintJSON(&text, value); err != nil {
-		return err
+		fmt.Fprintln(&text, err)
 	}
 	for line := range strings.Lines(text.String()) {
 		line = strings.TrimSuffix(line, "\n")
@@ -61,7 +58,6 @@ func printDocument(s terminal.Screen, value any) error {
 		}
 		fmt.Fprintln(s, line)
 	}
-	return nil
 }
 
 func paintValue(s terminal.Screen, value string) string {

@@ -20,32 +20,24 @@ type signInLink struct {
 }
 
 func signInCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "signin",
 		Short: "Print a one-time link that signs you in to the pages of the service",
 		Long: "Prints a link that signs a browser in as the operator of this installation. The link works once, for 10 minutes.\n" +
 			"It also works when VQA_OIDC_ISSUER is set, so that a broken provider does not lock you out.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withApp(cmd, func(ctx context.Context, a *app) error {
-				link, err := a.signInLink(ctx)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), link)
-				}
-				s := terminal.NewScreen(cmd.OutOrStdout())
+			var used config
+			return showFrom(cmd, func(ctx context.Context, a *app) (signInLink, error) {
+				used = a.config
+				return a.signInLink(ctx)
+			}, func(s terminal.Screen, link signInLink) {
 				fmt.Fprintf(s, "  %s\n\n  Open this link in a browser. It works once, until %s.\n", s.Paint(terminal.Bold, link.URL), link.ExpiresAt.Format(time.RFC3339))
-				if _, ok := serverOf(a.config.DataDir); !ok && a.config.DatabaseURL == "" {
+				if _, ok := serverOf(used.DataDir); !ok && used.DatabaseURL == "" {
 					fmt.Fprintln(s, "  The service does not run here now: start it with vqa serve.")
 				}
-				return nil
 			})
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	})
 }
 
 // signInLink creates a one-time link of the operator.

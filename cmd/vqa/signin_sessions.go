@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,9 +12,7 @@ import (
 )
 
 func sessionsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "sessions", Short: "List and revoke the sessions of people"}
-	cmd.AddCommand(sessionsListCommand(), sessionsRevokeCommand())
-	return cmd
+	return group("sessions", "List and revoke the sessions of people", sessionsListCommand(), sessionsRevokeCommand())
 }
 
 // listedSession is a session without its secret.
@@ -33,24 +29,23 @@ type listedSession struct {
 
 func sessionsListCommand() *cobra.Command {
 	var accountID string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [--account ACCOUNT]",
 		Short: "List the sessions of people that have not ended",
 		Long:  "Lists the sessions that have not ended, the newest first: at most 100, of one account or of all accounts.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) ([]listedSession, error) {
 				active, err := a.resources.Sessions(ctx, accountID, a.clock.Now())
-				if err != nil {
-					return err
+				return listSessions(active), err
+			}, terminal.List(func(s listedSession) []string {
+				return []string{
+					s.SessionID, s.AccountID, string(s.Method), s.Browser, s.Network, s.OpenedAt.Format(time.DateTime), s.LastUsedAt.Format(time.DateTime), s.EndsAt.Format(time.DateTime),
 				}
-				return printSessions(cmd.OutOrStdout(), listSessions(active), asJSON)
-			})
+			}, "SESSION", "ACCOUNT", "METHOD", "BROWSER", "FROM", "SIGNED IN", "LAST USED", "ENDS"))
 		},
 	}
 	cmd.Flags().StringVar(&accountID, "account", "", "account; when empty, all accounts")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	return printing(cmd)
 }
 
 // listSessions returns sessions without their secrets.
@@ -62,40 +57,15 @@ func listSessions(sessions []account.Session) []listedSession {
 	return listed
 }
 
-func printSessions(out io.Writer, sessions []listedSession, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(out, sessions)
-	}
-	t := terminal.Table{{"SESSION", "ACCOUNT", "METHOD", "BROWSER", "FROM", "SIGNED IN", "LAST USED", "ENDS"}}
-	for _, s := range sessions {
-		t = append(t, []string{
-			s.SessionID, s.AccountID, string(s.Method), s.Browser, s.Network, s.OpenedAt.Format(time.DateTime), s.LastUsedAt.Format(time.DateTime), s.EndsAt.Format(time.DateTime),
-		})
-	}
-	t.Print(terminal.NewScreen(out))
-	return nil
-}
-
 func sessionsRevokeCommand() *cobra.Command {
-	return strict(&cobra.Command{
-		Use:   "revoke SESSION",
-		Short: "Sign a person out immediately",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withApp(cmd, func(ctx context.Context, a *app) error {
-				s, found, err := a.resources.SessionByID(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				if !found {
-					return fault.NotFound("session", args[0])
-				}
-				request := newRequestID()
-				if err := a.commands.RevokeAnySession(ctx, s, operator(), request); err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked (%s).\n", s.ID, request)
-				return nil
-			})
-		},
-	}, "SESSION")
+	return acting("revoke SESSION", "Sign a person out immediately", "revoked", func(ctx context.Context, a *app, args []string, request string) error {
+		s, found, err := a.resources.SessionByID(ctx, args[0])
+		if err == nil && !found {
+			err = fault.NotFound("session", args[0])
+		}
+		if err != nil {
+			return err
+		}
+		return a.commands.RevokeAnySession(ctx, s, operator(), request)
+	})
 }

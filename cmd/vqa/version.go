@@ -24,21 +24,13 @@ type versionInfo struct {
 }
 
 func versionCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "version",
 		Short: "Show the version of the program and of the API",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v := currentVersion()
-			if asJSON {
-				return terminal.PrintJSON(cmd.OutOrStdout(), v)
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), v)
-			return nil
+			return show(cmd, currentVersion(), func(s terminal.Screen, v versionInfo) { fmt.Fprintln(s, v) })
 		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd)
+	})
 }
 
 // String is the output without --json.

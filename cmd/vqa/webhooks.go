@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -16,9 +15,7 @@ import (
 )
 
 func webhooksCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "webhooks", Short: "Examine the deliveries of webhooks"}
-	cmd.AddCommand(webhooksVerifyCommand())
-	return cmd
+	return group("webhooks", "Examine the deliveries of webhooks", webhooksVerifyCommand())
 }
 
 const webhooksVerifyHelp = `Compares the deliveries with the log. Each public event of the last 30 days must have exactly one
@@ -41,23 +38,20 @@ Repair missing pairs with vqa events replay webhooks, from the position of the e
   findings        each with problem, event_id, target and position`
 
 func webhooksVerifyCommand() *cobra.Command {
-	var asJSON bool
-	cmd := strict(&cobra.Command{
+	return printing(&cobra.Command{
 		Use:   "verify",
 		Short: "Compare the deliveries with the log",
 		Long:  webhooksVerifyHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withApp(cmd, func(ctx context.Context, a *app) error {
+			return showFrom(cmd, func(ctx context.Context, a *app) (webhook.Verification, error) {
 				v, err := a.verifyWebhooks(ctx)
-				if err != nil {
-					return err
+				if err == nil {
+					err = failing(len(v.Findings) > 0)
 				}
-				return printVerification(cmd.OutOrStdout(), v, asJSON)
-			})
+				return v, err
+			}, printVerification)
 		},
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
 }
 
 func (a *app) verifyWebhooks(ctx context.Context) (v webhook.Verification, err error) {
@@ -78,23 +72,9 @@ func (a *app) verifyWebhooks(ctx context.Context) (v webhook.Verification, err e
 	return verifier.Verify(ctx, all[at].Position, setAside)
 }
 
-// printVerification prints the result. Its error is the exit status 1 when there is a finding.
-func printVerification(out io.Writer, v webhook.Verification, asJSON bool) error {
-	if asJSON {
-		if err := terminal.PrintJSON(out, v); err != nil {
-			return err
-		}
-	} else {
-		s := terminal.NewScreen(out)
-		fmt.Fprintf(s, "  %d events and %d pairs compared, up to position %d; %d events wait\n", v.Events, v.Pairs, v.Position, v.Waiting)
-		t := terminal.Table{}
-		for _, f := range v.Findings {
-			t = append(t, []string{s.Paint(terminal.BoldRed, string(f.Problem)), f.EventID, f.Target, fmt.Sprint("#", f.Position)})
-		}
-		t.Print(s)
-	}
-	if len(v.Findings) > 0 {
-		return exitError(1)
-	}
-	return nil
+func printVerification(s terminal.Screen, v webhook.Verification) {
+	fmt.Fprintf(s, "  %d events and %d pairs compared, up to position %d; %d events wait\n", v.Events, v.Pairs, v.Position, v.Waiting)
+	terminal.List(func(f webhook.Finding) []string {
+		return []string{string(f.Problem), f.EventID, f.Target, fmt.Sprint(f.Position)}
+	}, "PROBLEM", "EVENT", "TARGET", "POSITION")(s, v.Findings)
 }

@@ -6,12 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vqa/cmd/vqa/internal/terminal"
+	"vqa/projections/history"
 )
 
 func whyCommand() *cobra.Command {
 	var limit int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "why ID",
 		Short: "Show the cause of a resource: requests, events, ledger entries, jobs",
@@ -29,20 +28,11 @@ old request takes seconds. River keeps finished jobs for one day; older trees do
 			if limit < 1 {
 				return misuse(cmd, fmt.Errorf("--limit must be at least 1"))
 			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
-				x, err := a.history().Why(ctx, args[0], limit)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), x)
-				}
-				printWhy(terminal.NewScreen(cmd.OutOrStdout()), x)
-				return nil
-			})
+			return showFrom(cmd, func(ctx context.Context, a *app) (history.Explanation, error) {
+				return a.history().Why(ctx, args[0], limit)
+			}, printWhy)
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 5, "largest number of requests")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, "ID")
+	return printing(cmd, "ID")
 }

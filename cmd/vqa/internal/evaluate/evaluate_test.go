@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/cmd/vqa/internal/client"
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 func result(answer string, count *int, clips ...[2]float64) *client.Result {
@@ -121,7 +122,7 @@ func TestReport(t *testing.T) {
 	require.Empty(t, cmp.Diff(FormScore{Form: "later", Asked: 1}, r.Later))
 
 	var out bytes.Buffer
-	require.NoError(t, r.Print(&out, false))
+	r.Print(terminal.NewScreen(&out))
 	require.Empty(t, cmp.Diff(`
   FORM         RIGHT  OF  SHARE  OVERLAP
   presence         2   3    67%     0.75

@@ -3,7 +3,6 @@ package evaluate
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,12 +72,8 @@ func (r Report) Missed(b Bounds) error {
 	return errors.New(strings.Join(misses, "; "))
 }
 
-// Print writes the report as tables, or as JSON.
-func (r Report) Print(w io.Writer, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(w, r)
-	}
-	out := terminal.NewScreen(w)
+// Print writes the report as tables.
+func (r Report) Print(out terminal.Screen) {
 	t := terminal.Table{{"FORM", "RIGHT", "OF", "SHARE", "OVERLAP"}}
 	add := func(s FormScore) {
 		if s.Asked == 0 {
@@ -108,7 +103,6 @@ func (r Report) Print(w io.Writer, asJSON bool) error {
 	printCalibration(out, r.Calibration)
 	printMisses(out, r.Outcomes, "Missed", func(o Outcome) bool { return slices.Contains(supportedForms, o.Form) })
 	printMisses(out, r.Outcomes, "Later forms", func(o Outcome) bool { return !slices.Contains(supportedForms, o.Form) })
-	return nil
 }
 
 // printCalibration prints the calibration error, if any question was answered.

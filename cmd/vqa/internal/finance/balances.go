@@ -24,10 +24,7 @@ type Balances struct {
 }
 
 // PrintBalances writes the balances of the accounts and of the platform, and the proof.
-func PrintBalances(out terminal.Screen, b Balances, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(out.Writer, b)
-	}
+func PrintBalances(out terminal.Screen, b Balances) {
 	t := terminal.Table{{"LEDGER ACCOUNT", "SECONDS"}}
 	add := func(a credit.LedgerAccount, seconds int64) {
 		t = append(t, []string{string(a), terminal.Thousands(seconds)})
@@ -54,7 +51,6 @@ func PrintBalances(out terminal.Screen, b Balances, asJSON bool) error {
 			fmt.Fprintf(out, "  %s  read model %s, log %s\n", d.AccountID, inWords(d.ReadModel), inWords(d.Log))
 		}
 	}
-	return nil
 }
 
 // inWords describes one side of a difference.

@@ -61,6 +61,17 @@ func (t Table) Print(out Screen) {
 	}
 }
 
+// List returns a function that prints a table with a row for each element.
+func List[T any](row func(T) []string, head ...string) func(Screen, []T) {
+	return func(out Screen, all []T) {
+		t := Table{head}
+		for _, one := range all {
+			t = append(t, row(one))
+		}
+		t.Print(out)
+	}
+}
+
 // printCells writes each row as lines with the name and the value of a cell. A blank line separates the rows.
 func (t Table) printCells(out Screen) {
 	longest := 0
