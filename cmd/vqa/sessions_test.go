@@ -71,7 +71,7 @@ func TestSessionsOfAPrivateHost(t *testing.T) {
 	require.NoError(t, err)
 	subject, err := sessions.Verify(t.Context(), token)
 	require.NoError(t, err)
-	require.Equal(t, "ann", subject)
+	require.Equal(t, "ann", subject.Subject)
 
 	c.EgressCAFile = ""
 	distrusting, err := c.sessions(time.Now)
