@@ -78,25 +78,6 @@ func TestStreamsTakeTurns(t *testing.T) {
 	})
 }
 
-// TestASlowEngineGetsFreshSamples: the engine needs longer than from one sample to the next. A result is late
-// by the time of the engine and at most half the time between two samples.
-func TestASlowEngineGetsFreshSamples(t *testing.T) {
-	t.Parallel()
-	run(t, creation(), 1000, func(w *world) {
-		w.model.took = 730 * time.Millisecond
-		w.connect()
-		for range 100 { // as many as the decoder makes: 5 per second
-			w.wire.session.Picture(assemble.Picture{Data: []byte("dog"), At: time.Now()})
-			time.Sleep(200 * time.Millisecond)
-		}
-		require.Greater(w, len(w.reader.delays()), 20)
-		for _, late := range w.reader.delays() {
-			require.Less(w, late, w.model.took+100*time.Millisecond)
-		}
-		w.end()
-	})
-}
-
 // TestAnAnswerToAnotherQuestion: the question is replaced by one with a new term while the engine works.
 func TestAnAnswerToAnotherQuestion(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ func (p *Peer) Report(errors ...ClientError) {
 
 // Diagnostics returns the candidates and the likely cause of a failure. Call it before Close.
 func (p *Peer) Diagnostics() Diagnostics {
-	e := evidence{state: p.State(), listening: p.server.host()}
+	e := evidence{state: p.State(), listening: p.server.host().String(), unchecked: p.unchecked.Load()}
 	p.mu.Lock()
 	e.media, e.errors, e.relay = p.counts, slices.Clone(p.errors), p.relay
 	e.offered = p.pc.RemoteDescription() != nil
@@ -66,6 +66,9 @@ func (p *Peer) Diagnostics() Diagnostics {
 			continue
 		}
 		names[c.ID] = netipPort(c)
+		if a, err := netip.ParseAddr(c.IP); err == nil && p.server.relay.gave(p.session.Relay, int(c.Port)) && p.server.here(plain(a)) {
+			c.CandidateType = webrtc.ICECandidateTypeRelay // behind a NAT, the client knows it by another address
+		}
 		text := fmt.Sprintf("%s %s %s", c.Protocol, netipPort(c), c.CandidateType)
 		if c.Type == webrtc.StatsTypeLocalCandidate {
 			d.Local = append(d.Local, text)
@@ -112,6 +115,7 @@ type evidence struct {
 	listening string // the address of the service in its candidates
 	offered   bool   // the client sent an offer
 	hidden    bool   // it sent candidates with names that only its own network resolves
+	unchecked bool   // it sent candidates with addresses that get no checks
 	remote    []remote
 	heard     bool // checks of the client arrived
 	answered  bool // the client answered checks
@@ -149,6 +153,8 @@ func (e evidence) hint() string {
 		return "A TURN server refused the credentials of the client. Use the ice_servers of the latest ready message."
 	case len(e.remote) == 0 && e.hidden:
 		return "The client only sent addresses with names ending in .local, which its browser hides until it may use a camera. Ask for the camera first, or use the TURN server of ice_servers."
+	case len(e.remote) == 0 && e.unchecked:
+		return "The client only sent addresses of a private network or of the service's own machine, which the service does not try, and no packet of it arrived. Use the STUN or TURN servers of ice_servers, and allow UDP in the firewall."
 	case len(e.remote) == 0 && failed(errorUnreachable):
 		return "The client reached no STUN or TURN server and sent no candidates. Its network blocks UDP and the TURN port: try TURN over TCP, or another network."
 	case len(e.remote) == 0:

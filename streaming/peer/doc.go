@@ -9,7 +9,10 @@
 // A Server listens on one port, over UDP and TCP, for all peers. The public address of a machine
 // behind a NAT replaces its own in candidates. The answer has all candidates, so the service has
 // none to send later. Candidates of clients are accepted at any time, also before the offer, 64
-// for an offer. Candidates of mDNS, loopback and link-local addresses are ignored.
+// for an offer. Checks never go to an address of this machine because a client named it, except to the client's own
+// allocation at the embedded relay. With a public address, they never go to a named private one either. mDNS names
+// and link-local addresses are ignored. A client at such an address connects by its own checks: ICE then finds a
+// peer-reflexive candidate.
 //
 // # Codecs
 //

@@ -1,16 +1,12 @@
 package peer
 
 import (
-	"net"
 	"net/netip"
 	"time"
 
 	"github.com/pion/transport/v5/stdnet"
 	"github.com/pion/webrtc/v4"
 )
-
-// Checks exports checks.
-func (s *Server) Checks(address string) bool { return s.checks(net.ParseIP(address)) }
 
 // CheckOffer exports checkOffer.
 var CheckOffer = checkOffer
@@ -24,7 +20,7 @@ func NewRelay(o RelayOptions, name, media netip.AddrPort, now func() time.Time, 
 	if err != nil {
 		return nil, err
 	}
-	ways := routes{map[netip.AddrPort]netip.AddrPort{name: media}, map[netip.AddrPort]netip.AddrPort{media: name}}
+	ways := routes{map[netip.AddrPort]netip.AddrPort{name: media}, map[netip.AddrPort]netip.AddrPort{media: name}, name.Addr()}
 	return newRelay(o, machine, ways, now, refused)
 }
 
@@ -35,7 +31,7 @@ func (r *relay) Server(id string, until time.Time) ICEServer { return r.server(i
 func (r *relay) Allocations() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.total
+	return len(r.open)
 }
 
 // Evidence describes a connection for Hint.

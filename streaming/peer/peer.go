@@ -75,8 +75,9 @@ type Peer struct {
 	pc      *webrtc.PeerConnection
 	reading sync.WaitGroup
 
-	refresh atomic.Bool  // a keyframe is wanted
-	sources atomic.Int64 // SSRCs that are kept
+	refresh   atomic.Bool  // a keyframe is wanted
+	sources   atomic.Int64 // SSRCs that are kept
+	unchecked atomic.Bool  // the client named an address that gets no checks
 
 	negotiating sync.Mutex // held by Answer
 
@@ -186,7 +187,7 @@ func (p *Peer) Answer(ctx context.Context, offer string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	offer = p.session.Transport.filter(offer, p.session.Transport.remote)
+	offer = filter(offer, p.wanted)
 	p.negotiating.Lock()
 	defer p.negotiating.Unlock()
 	if p.isClosed() {
@@ -219,7 +220,7 @@ func (p *Peer) Answer(ctx context.Context, offer string) (string, error) {
 	for _, c := range early {
 		_ = p.pc.AddICECandidate(c) // its error was for the message that brought it
 	}
-	return p.session.Transport.filter(p.pc.LocalDescription().SDP, p.session.Transport.local), nil
+	return filter(p.pc.LocalDescription().SDP, p.session.Transport.local), nil
 }
 
 // rehearse answers an offer with a connection that is thrown away, because pion cannot roll an offer
@@ -250,12 +251,13 @@ func (p *Peer) negotiate(pc *webrtc.PeerConnection, offer string) (webrtc.Sessio
 // AddCandidate adds a candidate of the client. It may come before the offer. An empty one says that
 // all were sent.
 func (p *Peer) AddCandidate(c Candidate) error {
-	if c.Candidate == "" || !p.session.Transport.remote(strings.TrimPrefix(c.Candidate, "candidate:")) {
+	if c.Candidate == "" {
 		return nil
 	}
 	if err := checkCandidate(c.Candidate); err != nil {
 		return err
 	}
+	wanted := p.wanted(strings.TrimPrefix(c.Candidate, "candidate:"))
 	p.mu.Lock()
 	p.candidates++
 	switch {
@@ -265,6 +267,9 @@ func (p *Peer) AddCandidate(c Candidate) error {
 	case p.candidates > maxCandidates:
 		p.mu.Unlock()
 		return &OfferError{fmt.Sprintf("The client sent more than %d candidates for one offer.", maxCandidates)}
+	case !wanted:
+		p.mu.Unlock()
+		return nil
 	case p.pc.RemoteDescription() == nil:
 		p.early = append(p.early, c)
 		p.mu.Unlock()
@@ -275,6 +280,19 @@ func (p *Peer) AddCandidate(c Candidate) error {
 		return &OfferError{"The candidate is not valid: " + err.Error() + "."}
 	}
 	return nil
+}
+
+// wanted reports whether a candidate that the client named is tried.
+func (p *Peer) wanted(candidate string) bool {
+	if !p.session.Transport.remote(candidate) {
+		return false
+	}
+	c, err := ice.UnmarshalCandidate(candidate) // as pion reads it
+	if err != nil || p.server.checks(c, p.session.Relay) {
+		return true
+	}
+	p.unchecked.Store(true)
+	return false
 }
 
 // checkCandidate refuses a candidate that pion cannot read, also before the offer. Candidates of other kinds are

@@ -210,15 +210,67 @@ func TestPublicAddress(t *testing.T) {
 	}
 }
 
-// TestCandidatesOfThisMachine sends candidates that would make the service send packets to itself.
+// TestChecksReachNoLocalAddress names addresses of this machine and of its network as candidates, in the offer and
+// after it. The service tries the other ones only.
 func TestChecksReachNoLocalAddress(t *testing.T) {
 	t.Parallel()
-	s := listen(t, peer.Options{Address: netip.MustParseAddrPort("0.0.0.0:0")})
-	for address, want := range map[string]bool{
-		"127.0.0.1": false, "169.254.169.254": false, "0.0.0.0": false, "224.0.0.1": false, "::1": false, "::ffff:127.0.0.1": false,
-		"fe80::1": false, "192.168.1.2": true, "198.51.100.1": true,
+	const public = "203.0.113.10"
+	never := []string{"169.254.169.254", "0.0.0.0", "224.0.0.1", "fe80::1%eth0", "camera.local"}
+	machine, err := net.InterfaceAddrs()
+	require.NoError(t, err)
+	for _, a := range machine {
+		ip := a.(*net.IPNet).IP
+		if never = append(never, ip.String()); ip.To4() != nil {
+			never = append(never, "::ffff:"+ip.String(), "64:ff9b::"+ip.String())
+		}
+	}
+	network := []string{"10.0.0.9", "172.16.0.9", "192.168.1.2", "100.100.100.200"}
+	for name, tt := range map[string]struct {
+		public netip.Addr
+		want   []string
+	}{
+		"in a network":          {want: append([]string{"198.51.100.1"}, network...)},
+		"with a public address": {public: netip.MustParseAddr(public), want: []string{"198.51.100.1"}},
 	} {
-		require.Equal(t, want, s.Checks(address), address)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := listen(t, peer.Options{Address: netip.MustParseAddrPort("0.0.0.0:0"), PublicIP: tt.public})
+			named := append(append(slices.Clone(never), network...), "198.51.100.1")
+			if tt.public.IsValid() {
+				named = append(named, public)
+			}
+			for _, kind := range []string{"host", "srflx raddr 198.51.100.2 rport 9", "prflx raddr 198.51.100.2 rport 9", "relay raddr 198.51.100.2 rport 9"} {
+				var lines []string
+				for i, address := range named {
+					if kind == "host" || address != "camera.local" {
+						lines = append(lines, fmt.Sprintf("candidate:%d 1 udp %d %s 5000 typ %s", i, 1000-i, address, kind))
+					}
+				}
+				for _, trickled := range []bool{false, true} {
+					p := open(t, s, newSink().session(fmt.Sprintf("st_%s_%v", kind, trickled)))
+					offer := regexp.MustCompile(`a=candidate:.*\r\n`).ReplaceAllString(newClient(t, clientOptions{}).offer(t, nil), "")
+					if !trickled {
+						offer = strings.Replace(offer, "a=mid:", "a="+strings.Join(lines, "\r\na=")+"\r\na=mid:", 1)
+					}
+					_, err := p.Answer(t.Context(), offer)
+					require.NoError(t, err)
+					for _, line := range lines {
+						if trickled {
+							require.NoError(t, p.AddCandidate(peer.Candidate{Candidate: line, SDPMLineIndex: new(uint16)}))
+						}
+					}
+					remote := func() (all []string) {
+						for _, c := range p.Diagnostics().Remote {
+							all = append(all, regexp.MustCompile(`^udp (.*):5000 `).FindStringSubmatch(c)[1])
+						}
+						return all
+					}
+					require.Eventually(t, func() bool { return len(remote()) >= len(tt.want) }, patience, time.Millisecond)
+					require.ElementsMatch(t, tt.want, remote(), "%s, trickled: %v", kind, trickled)
+					p.Close()
+				}
+			}
+		})
 	}
 }
 
@@ -237,6 +289,8 @@ func TestAPeerThatNeverConnects(t *testing.T) {
 	c := newClient(t, clientOptions{configure: func(s *webrtc.SettingEngine) { s.SetIPFilter(net.IP.IsLoopback) }})
 	_, err := p.Answer(t.Context(), c.offer(t, nil)) // the client does not get the answer
 	require.NoError(t, err)
+	require.Contains(t, p.Diagnostics().Hint, "The client only sent addresses of a private network or of the service's own machine")
+	require.NoError(t, p.AddCandidate(peer.Candidate{Candidate: "candidate:1 1 udp 1 10.255.255.1 9 typ host"}))
 	got.waitState(t, peer.Failed)
 	require.NotEmpty(t, d.Local)
 	require.NotEmpty(t, d.Remote)

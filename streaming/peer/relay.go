@@ -55,20 +55,23 @@ type relay struct {
 	address netip.AddrPort // where it listens
 	routes  routes
 
-	mu    sync.Mutex
-	count map[string]int // allocations of each session
-	total int
+	mu   sync.Mutex
+	open map[int]string // the session of each allocation, by its port
 }
 
 // routes are the addresses of the media port: as clients know it, and where packets for it go. Both
 // differ for a public address, which the machine itself may not reach.
 type routes struct {
 	to, from map[netip.AddrPort]netip.AddrPort
+	relayed  netip.Addr // the address of allocations, as clients know it
 }
 
 // routes returns the ways to the media port.
 func (s *Server) routes() routes {
-	r := routes{map[netip.AddrPort]netip.AddrPort{}, map[netip.AddrPort]netip.AddrPort{}}
+	r := routes{map[netip.AddrPort]netip.AddrPort{}, map[netip.AddrPort]netip.AddrPort{}, s.options.Relay.Address.Addr()}
+	if s.options.PublicIP.IsValid() || r.relayed.IsUnspecified() {
+		r.relayed = s.host()
+	}
 	for _, ip := range s.own {
 		a := netip.AddrPortFrom(ip, s.media.Port())
 		r.to[a], r.from[a] = a, a
@@ -91,7 +94,7 @@ func newRelay(o RelayOptions, n transport.Net, ways routes, now func() time.Time
 	if o.Total == 0 {
 		o.Total = defaultRelays
 	}
-	r := &relay{options: o, net: n, now: now, refused: refused, routes: ways, count: map[string]int{}}
+	r := &relay{options: o, net: n, now: now, refused: refused, routes: ways, open: map[int]string{}}
 	udp, tcp, err := listenBoth(n, o.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for TURN: %w", err)
@@ -151,12 +154,34 @@ func (r *relay) admit(user, _ string, _ net.Addr) bool {
 		id = user
 	}
 	r.mu.Lock()
-	free := r.count[id] < r.options.Each && r.total < r.options.Total
+	full := r.full(id)
 	r.mu.Unlock()
-	if !free {
+	if full {
 		r.refused(id, "too many allocations")
 	}
-	return free
+	return !full
+}
+
+// full reports whether a session gets no more allocations. The caller holds mu.
+func (r *relay) full(id string) bool {
+	own := 0
+	for _, of := range r.open {
+		if of == id {
+			own++
+		}
+	}
+	return own >= r.options.Each || len(r.open) >= r.options.Total
+}
+
+// gave reports whether a session has the allocation with a port. A server without a relay gives none.
+func (r *relay) gave(id string, port int) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of, open := r.open[port]
+	return open && of == id
 }
 
 // permit reports whether packets may be exchanged with an address: the one of the media port.
@@ -177,23 +202,17 @@ func (r *relay) Validate() error { return nil }
 func (r *relay) AllocatePacketConn(c turn.AllocateListenerConfig) (net.PacketConn, net.Addr, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.count[c.UserID] >= r.options.Each || r.total >= r.options.Total {
+	if r.full(c.UserID) {
 		return nil, nil, errors.New("peer: too many allocations")
 	}
 	conn, err := r.net.ListenPacket(network("udp", r.address.Addr()), netip.AddrPortFrom(r.address.Addr(), 0).String())
 	if err != nil {
 		return nil, nil, fmt.Errorf("peer: %w", err)
 	}
-	r.count[c.UserID]++
-	r.total++
-	relayed := net.UDPAddrFromAddrPort(addrPort(conn.LocalAddr()))
-	if relayed.IP.IsUnspecified() {
-		// The client gets an address that looks like the one of the server. Nothing is sent to it.
-		for name := range r.routes.to {
-			relayed.IP = name.Addr().AsSlice()
-		}
-	}
-	return &relayedConn{PacketConn: conn, relay: r, user: c.UserID}, relayed, nil
+	port := addrPort(conn.LocalAddr()).Port()
+	r.open[int(port)] = c.UserID
+	relayed := net.UDPAddrFromAddrPort(netip.AddrPortFrom(r.routes.relayed, port))
+	return &relayedConn{PacketConn: conn, relay: r, port: int(port)}, relayed, nil
 }
 
 var errNoTCP = errors.New("peer: TCP is not relayed")
@@ -210,7 +229,7 @@ func (r *relay) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) { return
 type relayedConn struct {
 	net.PacketConn
 	relay *relay
-	user  string
+	port  int
 	once  sync.Once
 }
 
@@ -241,10 +260,7 @@ func (c *relayedConn) Close() error {
 	c.once.Do(func() {
 		c.relay.mu.Lock()
 		defer c.relay.mu.Unlock()
-		c.relay.total--
-		if c.relay.count[c.user]--; c.relay.count[c.user] == 0 {
-			delete(c.relay.count, c.user)
-		}
+		delete(c.relay.open, c.port)
 	})
 	return c.PacketConn.Close()
 }

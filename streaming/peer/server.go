@@ -163,7 +163,10 @@ func (s *Server) configure(settings *webrtc.SettingEngine) error {
 	settings.SetIncludeLoopbackCandidate(s.media.Addr().IsLoopback())
 	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	settings.SetICETimeouts(disconnectedAfter, 0, keepalive) // a Peer fails by its own limit
-	settings.SetRemoteIPFilter(func(ip net.IP) bool { return s.checks(ip) })
+	settings.SetRemoteIPFilter(func(ip net.IP) bool {
+		a, _ := netip.AddrFromSlice(ip)
+		return s.sends(a)
+	})
 	settings.SetSRTPReplayProtectionWindow(replayWindow)
 	settings.SetSCTPMaxReceiveBufferSize(dataBuffer)
 	settings.DisableActiveTCP(true) // a candidate of a client must not make this machine connect
@@ -175,35 +178,8 @@ func (s *Server) configure(settings *webrtc.SettingEngine) error {
 	})
 }
 
-// checks reports whether a candidate of a client may be sent a connectivity check. Loopback and
-// link-local addresses are those of this machine and of its metadata service.
-func (s *Server) checks(ip net.IP) bool {
-	a, ok := netip.AddrFromSlice(ip)
-	a = a.Unmap()
-	switch {
-	case !ok || a.IsUnspecified() || a.IsMulticast() || a.IsLinkLocalUnicast():
-		return false
-	case a.IsLoopback():
-		return s.media.Addr().IsLoopback()
-	default:
-		return true
-	}
-}
-
 // Media returns the address on which media arrive.
 func (s *Server) Media() netip.AddrPort { return s.media }
-
-// host returns the first address in candidates.
-func (s *Server) host() string {
-	switch {
-	case s.options.PublicIP.IsValid():
-		return s.options.PublicIP.String()
-	case len(s.own) > 0:
-		return s.own[0].String()
-	default:
-		return s.media.Addr().String()
-	}
-}
 
 // refused notes why the TURN server refused a client.
 func (s *Server) refused(id, reason string) {
@@ -225,7 +201,7 @@ func (s *Server) refused(id, reason string) {
 func (s *Server) ICEServers(id string, life time.Duration) []ICEServer {
 	servers := slices.Clone(s.options.ICEServers)
 	if s.relay != nil {
-		servers = append(servers, s.relay.server(id, s.host(), s.options.Now().Add(life)))
+		servers = append(servers, s.relay.server(id, s.host().String(), s.options.Now().Add(life)))
 	}
 	return servers
 }
@@ -270,31 +246,6 @@ func listenBoth(n transport.Net, at netip.AddrPort) (net.PacketConn, net.Listene
 			return nil, nil, err
 		}
 	}
-}
-
-// ownAddresses returns the addresses of the machine at which a socket on ip can be reached.
-func ownAddresses(n transport.Net, ip netip.Addr) ([]netip.Addr, error) {
-	if !ip.IsUnspecified() {
-		return []netip.Addr{ip}, nil
-	}
-	interfaces, err := n.Interfaces()
-	if err != nil {
-		return nil, err
-	}
-	var own []netip.Addr
-	for _, i := range interfaces {
-		addresses, err := i.Addrs()
-		if err != nil {
-			continue // it has none
-		}
-		for _, a := range addresses {
-			prefix, err := netip.ParsePrefix(a.String())
-			if err == nil && !prefix.Addr().IsLoopback() && prefix.Addr().Is4() == ip.Is4() {
-				own = append(own, prefix.Addr())
-			}
-		}
-	}
-	return own, nil
 }
 
 // network returns name with the version of ip, such as udp4.

@@ -54,13 +54,10 @@ func describe(candidate string) (protocol, kind string) {
 }
 
 // filter removes the candidates from a session description that keep refuses.
-func (t Transport) filter(sdp string, keep func(candidate string) bool) string {
-	if t == AnyTransport {
-		return sdp
-	}
+func filter(sdp string, keep func(candidate string) bool) string {
 	var kept strings.Builder
 	for line := range strings.Lines(sdp) {
-		if candidate, is := strings.CutPrefix(line, "a=candidate:"); is && !keep(candidate) {
+		if candidate, is := strings.CutPrefix(line, "a=candidate:"); is && !keep(strings.TrimRight(candidate, "\r\n")) {
 			continue
 		}
 		kept.WriteString(line)
