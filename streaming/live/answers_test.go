@@ -92,7 +92,7 @@ func TestAnswersAreNeverOld(t *testing.T) {
 				// One second is too short for a slow engine to see.
 				require.Len(w, settled, 5, "each change was followed: %v", settled)
 				for _, late := range w.reader.delays() {
-					require.Less(w, late, took+200*time.Millisecond, "the newest sample goes to the engine")
+					require.Less(w, late, took+100*time.Millisecond, "the newest sample goes to the engine")
 				}
 				w.end()
 			})
