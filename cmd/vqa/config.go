@@ -80,7 +80,7 @@ type config struct {
 	MediaPublicIP     string        `env:"VQA_MEDIA_PUBLIC_IP" format:"IP address" help:"Address that clients send media to, where it is not that of this machine."`
 	TURNAddr          string        `env:"VQA_TURN_ADDR" envDefault:"0.0.0.0:0" format:"IP:port, or off" help:"Where the embedded TURN relay listens, over UDP and TCP, for clients that cannot reach VQA_MEDIA_ADDR. With off, there is no relay."`
 	NodeURL           string        `env:"VQA_NODE_URL" format:"http or https URL" help:"Where other nodes reach this one, for clients of streams that it runs. When empty, it is VQA_ADDR, with the first address of this machine instead of 0.0.0.0."`
-	ICEServers        []string      `env:"VQA_ICE_SERVERS" secret:"true" format:"URLs, comma-separated" help:"Further STUN and TURN servers for clients, as stun:host:port or turn:user:password@host:port."`
+	ICEServers        []string      `env:"VQA_ICE_SERVERS" secret:"true" format:"URLs, comma-separated" help:"Further STUN and TURN servers for clients. With turn::SECRET@host:port, each client gets credentials that expire, signed with a secret that the server shares (TURN REST). With turn:user:password@host:port, all clients of live keys get this password, and test mode gets none. STUN is stun:host:port. Characters such as / and @ are percent-encoded."`
 
 	MinFreeSpace      terminal.ByteCount `group:"Storage" env:"VQA_MIN_FREE_SPACE" envDefault:"1GiB" help:"Free space on the disk of the object store below which uploads and fetches fail with capacity_exhausted."`
 	StoragePerAccount terminal.ByteCount `env:"VQA_STORAGE_PER_ACCOUNT" envDefault:"100GiB" help:"Bytes of video that an account may store, open uploads included; 0 means no quota. Beyond it, requests fail with quota_exceeded."`

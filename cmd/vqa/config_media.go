@@ -34,16 +34,16 @@ func (c config) mediaOptions(secret []byte) (o peer.Options, err error) {
 	for _, server := range c.ICEServers {
 		parsed, ok := iceServer(server)
 		if !ok {
-			return o, wrongValue("VQA_ICE_SERVERS", "(hidden)", "must be URLs such as stun:host:3478 or turn:user:password@host:3478")
+			return o, wrongValue("VQA_ICE_SERVERS", "(hidden)", "must be URLs such as stun:host:3478, turn::SECRET@host:3478 or turn:user:password@host:3478")
 		}
-		o.ICEServers = append(o.ICEServers, parsed)
+		o.External = append(o.External, parsed)
 	}
 	o.ConnectTimeout = c.StreamICETimeout
 	return o, nil
 }
 
-// iceServer reads stun:host:port, or turn:user:password@host:port with an optional ?transport=.
-func iceServer(text string) (s peer.ICEServer, ok bool) {
+// iceServer reads stun:host:port, turn::SECRET@host:port or turn:user:password@host:port, with an optional ?transport=.
+func iceServer(text string) (s peer.External, ok bool) {
 	scheme, rest, ok := strings.Cut(text, ":")
 	if !ok || rest == "" {
 		return s, false
@@ -62,7 +62,12 @@ func iceServer(text string) (s peer.ICEServer, ok bool) {
 		if u.User = nil; u.RawQuery != "" {
 			u.RawQuery = "?" + u.RawQuery
 		}
-		s = peer.ICEServer{URLs: []string{scheme + ":" + u.Host + u.RawQuery}, Username: &user, Credential: &password}
+		s.URLs = []string{scheme + ":" + u.Host + u.RawQuery}
+		if user == "" {
+			s.Secret = []byte(password)
+			return s, password != ""
+		}
+		s.Username, s.Credential = &user, &password
 		return s, ok
 	}
 	return s, false

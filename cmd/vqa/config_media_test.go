@@ -11,17 +11,18 @@ import (
 func TestICEServers(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *string { return &s }
-	for in, want := range map[string]peer.ICEServer{
-		"stun:stun.example:3478": {URLs: []string{"stun:stun.example:3478"}},
-		"turn:jo:se%40cret@turn.example:443?transport=tcp": {
+	for in, want := range map[string]peer.External{
+		"stun:stun.example:3478": {ICEServer: peer.ICEServer{URLs: []string{"stun:stun.example:3478"}}},
+		"turn:jo:se%40cret@turn.example:443?transport=tcp": {ICEServer: peer.ICEServer{
 			URLs: []string{"turn:turn.example:443?transport=tcp"}, Username: text("jo"), Credential: text("se@cret"),
-		},
+		}},
+		"turns::se%2Fcret@turn.example:443": {ICEServer: peer.ICEServer{URLs: []string{"turns:turn.example:443"}}, Secret: []byte("se/cret")},
 	} {
 		got, ok := iceServer(in)
 		require.True(t, ok, in)
 		require.Equal(t, want, got)
 	}
-	for _, in := range []string{"", "stun", "stun:", "http://stun.example", "turn:turn.example:443", "turn:jo@turn.example", "stun:jo:secret@stun.example"} {
+	for _, in := range []string{"", "stun", "stun:", "http://stun.example", "turn:turn.example:443", "turn:jo@turn.example", "turn::@turn.example", "turn:@turn.example", "stun:jo:secret@stun.example"} {
 		_, ok := iceServer(in)
 		require.False(t, ok, in)
 	}
@@ -34,7 +35,7 @@ func TestMediaOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "192.0.2.1", o.Relay.Host)
 	require.Equal(t, uint16(8090), o.Address.Port())
-	require.Len(t, o.ICEServers, 1)
+	require.Len(t, o.External, 1)
 	c.TURNAddr = "off"
 	o, err = c.mediaOptions(nil)
 	require.NoError(t, err)

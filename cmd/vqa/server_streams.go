@@ -48,7 +48,7 @@ func (s *server) openStreams(c config, key []byte) error {
 	s.closers = append(s.closers, s.media.Close)
 	s.streams = streams.New(streams.Options{
 		Commands: s.commands, Read: s.resources, Presence: s.presence, Slots: c.StreamSlots, Media: s.media,
-		FFmpeg: s.ffmpeg, Engine: s.lanes.Streams(), Recordings: s.recordings(), External: options.ICEServers, Calibrations: s.calibrations,
+		FFmpeg: s.ffmpeg, Engine: s.lanes.Streams(), Recordings: s.recordings(), Calibrations: s.calibrations,
 		Windows: c.streamWindows(), Grace: c.StreamGrace, PublicURL: c.PublicURL, MaxSession: time.Duration(c.StreamMaxSession) * time.Second,
 		CheckKey:     func(k account.Key) error { return cmp.Or(legacy.Check(k, s.clock.Now()), k.Check(s.clock.Now())) },
 		Sign:         s.passing.Sign,

@@ -16,6 +16,8 @@ import (
 type PreflightStep struct {
 	// ID identifies the test. It is empty at the start.
 	ID string
+	// Livemode is false for a test key.
+	Livemode bool
 	// Transport is the only way to try, such as "relay", or "any".
 	Transport string
 	// Offer starts the test.
@@ -58,7 +60,7 @@ type PreflightReport struct {
 // PreflightStream answers POST /v1/streams/preflight.
 func (s *server) PreflightStream(ctx context.Context, r api.PreflightStreamRequestObject) (api.PreflightStreamResponseObject, error) {
 	x := edge.ExchangeOf(ctx)
-	step := PreflightStep{ID: given(r.Body.Id), Transport: string(given(r.Body.Transport)), Offer: given(r.Body.Sdp)}
+	step := PreflightStep{ID: given(r.Body.Id), Livemode: x.Caller.Livemode, Transport: string(given(r.Body.Transport)), Offer: given(r.Body.Sdp)}
 	for _, c := range given(r.Body.Candidates) {
 		step.Candidates = append(step.Candidates, ICECandidate{
 			Candidate: c.Candidate, SDPMid: c.SdpMid, SDPMLineIndex: lineIndex(c.SdpMLineIndex), UsernameFragment: c.UsernameFragment,

@@ -56,7 +56,7 @@ func TestPreflight(t *testing.T) {
 	offered := post(`{"id": "1", "transport": "relay", "sdp": "v=0", "candidates": [{"candidate": "c", "sdpMid": "0", "sdpMLineIndex": 0}]}`)
 	require.Equal(t, "v=0", offered.at("sdp"))
 	require.Equal(t, httpapi.PreflightStep{
-		ID: "1", Transport: "relay", Offer: "v=0", Candidates: []httpapi.ICECandidate{{Candidate: "c", SDPMid: new("0"), SDPMLineIndex: new(uint16(0))}},
+		ID: "1", Livemode: true, Transport: "relay", Offer: "v=0", Candidates: []httpapi.ICECandidate{{Candidate: "c", SDPMid: new("0"), SDPMLineIndex: new(uint16(0))}},
 	}, node.step)
 	require.Equal(t, map[string]any{
 		"connected": true, "udp": true, "tcp": false, "relay": false, "connect_ms": 80.0, "local_candidates": []any{}, "hint": nil,

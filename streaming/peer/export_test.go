@@ -24,8 +24,10 @@ func NewRelay(o RelayOptions, name, media netip.AddrPort, now func() time.Time, 
 	return newRelay(o, machine, ways, now, refused)
 }
 
-// Server exports server.
-func (r *relay) Server(id string, until time.Time) ICEServer { return r.server(id, "127.0.0.1", until) }
+// Server returns the entry for a client.
+func (r *relay) Server(id string, until time.Time) ICEServer {
+	return signed([]string{"turn:" + r.address.String()}, r.options.Secret, id, until)
+}
 
 // Allocations returns the number of open allocations.
 func (r *relay) Allocations() int {

@@ -197,7 +197,7 @@ func TestOnlyTheRelayWorks(t *testing.T) {
 				return from == media && to[:len(natIP)] == natIP || to == media && from[:len(natIP)] == natIP
 			})
 			c := newClient(t, clientOptions{net: n.client, config: webrtc.Configuration{
-				ICETransportPolicy: policy, ICEServers: webrtcServers(s.ICEServers("st_1", time.Hour)),
+				ICETransportPolicy: policy, ICEServers: webrtcServers(s.ICEServers("st_1", time.Hour, false)),
 			}})
 			c.joinAndSend(t, open(t, s, got.session("st_1")), got)
 		})

@@ -1,9 +1,6 @@
 package peer
 
 import (
-	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // the convention for time-limited TURN credentials names it
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -115,23 +112,6 @@ func newRelay(o RelayOptions, n transport.Net, ways routes, now func() time.Time
 // Close ends the server and all allocations.
 func (r *relay) Close() error { return r.turn.Close() }
 
-// server returns the entry for a client, with credentials until the given time.
-func (r *relay) server(id, host string, until time.Time) ICEServer {
-	if r.options.Host != "" {
-		host = r.options.Host
-	}
-	at := net.JoinHostPort(host, strconv.Itoa(int(r.address.Port())))
-	user := strconv.FormatInt(until.Unix(), 10) + ":" + id
-	password := r.password(user)
-	return ICEServer{URLs: []string{"turn:" + at + "?transport=udp", "turn:" + at + "?transport=tcp"}, Username: &user, Credential: &password}
-}
-
-func (r *relay) password(user string) string {
-	mac := hmac.New(sha1.New, r.options.Secret)
-	mac.Write([]byte(user))
-	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
-}
-
 // authenticate returns the session and the key of a user name. A wrong password fails later, in the
 // check of the message.
 func (r *relay) authenticate(a *turn.RequestAttributes) (id string, key []byte, ok bool) {
@@ -144,7 +124,7 @@ func (r *relay) authenticate(a *turn.RequestAttributes) (id string, key []byte, 
 		r.refused(id, "expired credentials")
 		return "", nil, false
 	}
-	return id, turn.GenerateAuthKey(a.Username, a.Realm, r.password(a.Username)), true
+	return id, turn.GenerateAuthKey(a.Username, a.Realm, password(r.options.Secret, a.Username)), true
 }
 
 // admit reports whether a session may have one more allocation.

@@ -174,6 +174,26 @@ func TestCredentialsOfTheRelay(t *testing.T) {
 	require.Contains(t, lab.refused, "st_1: expired credentials")
 }
 
+// TestASharedSecret uses another TURN server with credentials of its shared secret.
+func TestASharedSecret(t *testing.T) {
+	t.Parallel()
+	at := newService(t)
+	server, err := turn.NewServer(turn.ServerConfig{
+		Realm: "other", AuthHandler: turn.LongTermTURNRESTAuthHandler("shared", silent.NewLogger("turn")), LoggerFactory: silent,
+		PacketConnConfigs: []turn.PacketConnConfig{{
+			PacketConn: at, RelayAddressGenerator: &turn.RelayAddressGeneratorStatic{RelayAddress: net.IPv4(127, 0, 0, 1), Address: "127.0.0.1"},
+		}},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	external := peer.External{ICEServer: peer.ICEServer{URLs: []string{"turn:" + at.at.String()}}, Secret: []byte("shared")}
+	s := listen(t, peer.Options{External: []peer.External{external}})
+	_, err = allocate(t, s.ICEServers("st_1", time.Hour, false)[0], "udp")
+	require.NoError(t, err)
+	_, err = allocate(t, s.ICEServers("st_1", -time.Second, false)[0], "udp")
+	require.Error(t, err, "expired")
+}
+
 // TestQuotaOfTheRelay makes allocations until the session, then the server, has its number.
 func TestQuotaOfTheRelay(t *testing.T) {
 	t.Parallel()

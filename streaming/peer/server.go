@@ -47,8 +47,8 @@ type Options struct {
 	// PublicIP replaces the own addresses in candidates. Set it behind a NAT that forwards the
 	// port, as for a cloud machine. The zero value means that the own addresses are reachable.
 	PublicIP netip.Addr
-	// ICEServers are external STUN and TURN servers for clients.
-	ICEServers []ICEServer
+	// External are the STUN and TURN servers of the operator, for clients.
+	External []External
 	// Relay is the embedded TURN server, or nil.
 	Relay *RelayOptions
 	// ConnectTimeout is the time from an offer, or from a lost connection, to the state Failed. The
@@ -58,13 +58,6 @@ type Options struct {
 	Now func() time.Time
 	// Net is the network. The default is the one of the machine.
 	Net transport.Net
-}
-
-// ICEServer is a STUN or TURN server as a client gets it (docs/contract.md#ice-servers).
-type ICEServer struct {
-	URLs       []string `json:"urls"`
-	Username   *string  `json:"username"`
-	Credential *string  `json:"credential"`
 }
 
 // Server owns the ports for media. It is safe for concurrent use.
@@ -192,18 +185,6 @@ func (s *Server) refused(id, reason string) {
 			p.mu.Unlock()
 		}
 	}
-}
-
-// ICEServers returns the servers for a client, with credentials of the embedded TURN server for the given time. All
-// allocations with one id count together, so choose one for each account and not for each session: a client could
-// otherwise take all allocations with the credentials of ended sessions. Choose it longer than the session can last: each refresh of an
-// allocation checks them. They work with this server only.
-func (s *Server) ICEServers(id string, life time.Duration) []ICEServer {
-	servers := slices.Clone(s.options.ICEServers)
-	if s.relay != nil {
-		servers = append(servers, s.relay.server(id, s.host().String(), s.options.Now().Add(life)))
-	}
-	return servers
 }
 
 // Close closes all peers and the ports.

@@ -48,7 +48,7 @@ func TestTransports(t *testing.T) {
 				s = listen(t, peer.Options{ConnectTimeout: 3 * time.Second})
 			}
 			if tt.relayed {
-				o.config = webrtc.Configuration{ICETransportPolicy: webrtc.ICETransportPolicyRelay, ICEServers: webrtcServers(s.ICEServers("st_1", time.Hour))}
+				o.config = webrtc.Configuration{ICETransportPolicy: webrtc.ICETransportPolicyRelay, ICEServers: webrtcServers(s.ICEServers("st_1", time.Hour, false))}
 			}
 			got := newSink()
 			session := got.session("st_1")

@@ -40,12 +40,10 @@ type Options struct {
 	Read     *resources.Reader
 	Presence Presence
 	// Slots is the number of streams that this node runs at once.
-	Slots  int
-	Media  *peer.Server
-	FFmpeg decode.FFmpeg
-	Engine gpu.Engine
-	// External are the STUN and TURN servers of the configuration.
-	External     []peer.ICEServer
+	Slots        int
+	Media        *peer.Server
+	FFmpeg       decode.FFmpeg
+	Engine       gpu.Engine
 	Calibrations answer.Calibrations
 	Windows      stream.Windows
 	Grace        time.Duration

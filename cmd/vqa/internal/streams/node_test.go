@@ -92,7 +92,11 @@ func (w *world) node(name string, slots int) (n *Node, stop, vanish func()) {
 	require.NoError(w.t, err)
 	require.NoError(w.t, presence.Announce(w.t.Context(), "http://"+name, []byte("of all nodes")))
 	vanish = w.run(presence.Run)
-	media, err := peer.Listen(peer.Options{Address: netip.MustParseAddrPort("127.0.0.1:0")})
+	media, err := peer.Listen(peer.Options{Address: netip.MustParseAddrPort("127.0.0.1:0"), External: []peer.External{
+		{ICEServer: peer.ICEServer{URLs: []string{"stun:a"}}},
+		{ICEServer: peer.ICEServer{URLs: []string{"turn:static"}, Username: new("jo"), Credential: new("password")}},
+		{ICEServer: peer.ICEServer{URLs: []string{"turn:expires"}}, Secret: []byte("shared")},
+	}})
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = media.Close() })
 	bucket, err := objects.Open(w.t.Context(), objects.Options{Dir: w.t.TempDir(), PublicURL: "http://x", SigningKey: make([]byte, 32), Now: time.Now, Log: log, WriteError: edge.WriteError})
@@ -273,7 +277,7 @@ func TestStreamsOfAnAccountShareTheRelay(t *testing.T) {
 	t.Cleanup(func() { _ = media.Close() })
 	n := New(Options{Media: media, PreflightKey: []byte("key"), MaxSession: time.Hour, Now: time.Now})
 	client := func(account, id string) string {
-		servers := n.Media.ICEServers(n.relayOf(stream.State{ID: id, AccountID: account}), time.Hour)
+		servers := n.Media.ICEServers(n.relayOf(stream.State{ID: id, AccountID: account}), time.Hour, false)
 		require.Len(t, servers, 1)
 		_, client, _ := strings.Cut(*servers[0].Username, ":")
 		return client

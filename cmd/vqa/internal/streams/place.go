@@ -89,10 +89,11 @@ const credentialMargin = time.Hour
 // iceServers returns the servers for the client of a stream with an owner. The credentials of a relay work with its
 // own node only.
 func (n *Node) iceServers(st stream.State) []peer.ICEServer {
+	servers := n.Media.ICEServers
 	if t := n.current(); t == nil || t.lease.Incarnation() != st.Node {
-		return n.External
+		servers = n.Media.ExternalServers
 	}
-	return n.Media.ICEServers(n.relayOf(st), n.MaxSession+credentialMargin)
+	return servers(n.relayOf(st), n.MaxSession+credentialMargin, st.Livemode)
 }
 
 // relayOf returns the id of the client of a stream at the TURN server. Streams of an account share it, because

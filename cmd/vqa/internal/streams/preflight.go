@@ -104,7 +104,7 @@ func (n *Node) Preflight(ctx context.Context, accountID string, s httpapi.Prefli
 		return httpapi.Preflight{}, address, err
 	}
 	state := httpapi.Preflight{ID: s.ID, ExpiresAt: expires, ICEServers: []httpapi.ICEServer{}}
-	for _, server := range n.Media.ICEServers("preflight-"+n.hidden(accountID), expires.Sub(n.Now())) {
+	for _, server := range n.Media.ICEServers("preflight-"+n.hidden(accountID), expires.Sub(n.Now()), s.Livemode) {
 		state.ICEServers = append(state.ICEServers, httpapi.ICEServer(server))
 	}
 	err = n.preflights.step(ctx, accountID, s, &state)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
+	"vqa/domain/stream"
 	"vqa/handlers/httpapi"
 )
 
@@ -90,6 +91,32 @@ func TestPreflight(t *testing.T) {
 	require.Empty(t, n.preflights.tests)
 	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
 	stop()
+}
+
+// TestTestModeGetsNoLastingCredentials: clients with a test key get only credentials that expire, for streams of this
+// node and of others, and for preflights.
+func TestTestModeGetsNoLastingCredentials(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n, _, _ := w.node("a", 0)
+	require.Eventually(t, func() bool { return n.current() != nil }, patience, 10*time.Millisecond)
+	for livemode, want := range map[bool]string{true: `^stun:a turn:static,jo,password turn:expires,\d+:`, false: `^stun:a turn:expires,\d+:`} {
+		test, _, err := n.Preflight(t.Context(), "acct_1", httpapi.PreflightStep{Livemode: livemode})
+		require.NoError(t, err)
+		st := stream.State{AccountID: "acct_1", Livemode: livemode, Node: n.current().lease.Incarnation()}
+		own := n.ICEServers(t.Context(), st)
+		st.Node = "another"
+		for _, servers := range [][]httpapi.ICEServer{test.ICEServers, own, n.ICEServers(t.Context(), st)} {
+			var all []string
+			for _, s := range servers {
+				if all = append(all, s.URLs[0]); s.Credential != nil {
+					all[len(all)-1] += "," + *s.Username + "," + *s.Credential
+				}
+			}
+			require.Regexp(t, want, strings.Join(all, " "))
+			require.NotContains(t, strings.Join(all, " "), "shared")
+		}
+	}
 }
 
 // TestPreflightsAreBounded: an account has few tests at once, and one that fails says why.
