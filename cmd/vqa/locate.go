@@ -23,14 +23,17 @@ func stateDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var info unix.Stat_t
-	if err := unix.Stat(home, &info); err != nil {
-		return "", fmt.Errorf("%s: %w", home, err)
-	}
-	if int(info.Uid) != os.Geteuid() {
+	if !isOwn(home) {
 		return "", fmt.Errorf("%s belongs to another user", home)
 	}
 	return filepath.Join(home, ".local", "state", "vqa"), nil
+}
+
+// isOwn reports whether a folder belongs to this user. Another user could make a folder again that was removed
+// from a shared place such as /tmp, and get the videos that the tools then send there.
+func isOwn(folder string) bool {
+	var info unix.Stat_t
+	return unix.Stat(folder, &info) == nil && int(info.Uid) == os.Geteuid()
 }
 
 // rememberDataDir adds the link to a data folder, so that the tools find its server from any folder. It
@@ -74,7 +77,7 @@ func knownDataDirs() (dirs []string) {
 		return nil
 	}
 	for _, dir := range linksIn(state) {
-		if hasData(dir) {
+		if isOwn(dir) && hasData(dir) {
 			dirs = append(dirs, dir)
 		}
 	}

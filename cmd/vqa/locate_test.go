@@ -105,4 +105,8 @@ func TestServerIsFoundFromAnyFolder(t *testing.T) {
 	require.NoError(t, os.RemoveAll(two.DataDir))
 	require.NoError(t, rememberDataDir(here))
 	require.ElementsMatch(t, []string{one.DataDir, here}, knownDataDirs(), "a folder that is gone is forgotten")
+	if os.Geteuid() == 0 {
+		require.NoError(t, os.Chown(one.DataDir, 1, -1))
+		require.Equal(t, []string{here}, knownDataDirs(), "another user's folder is not used")
+	}
 }
