@@ -142,27 +142,44 @@ func serverRelease(ctx context.Context, databaseURL string) (major int, err erro
 	return major, err
 }
 
-// postgresClient runs a client program of a release on the database. Its password is passed in the environment,
-// because other users of the machine see arguments.
+// postgresClient runs a client program of a release on the database.
 func (a *app) postgresClient(ctx context.Context, major int, program string, args ...string) error {
 	path, err := embedded.Client(ctx, program, a.config.PostgresBin, major)
 	if err != nil {
 		return err
 	}
-	u, err := url.Parse(a.ownerURL)
+	database, password, err := withoutPassword(a.ownerURL)
 	if err != nil {
-		return errors.New("VQA_DATABASE_URL is not a URL") // the URL may have a password: do not print it
+		return err
 	}
-	cmd := exec.CommandContext(ctx, path, args...)
+	cmd := exec.CommandContext(ctx, path, append(args, "--no-password", "--dbname="+database)...)
 	cmd.Env = os.Environ()
-	if password, ok := u.User.Password(); ok {
-		cmd.Env, u.User = append(cmd.Env, "PGPASSWORD="+password), url.User(u.User.Username())
+	if password != "" {
+		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
 	}
-	cmd.Args = append(cmd.Args, "--no-password", "--dbname="+u.String())
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", path, err, strings.TrimSpace(string(said)))
 	}
 	return nil
+}
+
+// withoutPassword splits the URL of a database. Client programs get the password in the environment, because other
+// users of the machine see arguments.
+func withoutPassword(raw string) (database, password string, err error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", "", errors.New("VQA_DATABASE_URL is not a URL") // the URL may have a password: do not print it
+	}
+	if given, ok := u.User.Password(); ok {
+		password, u.User = given, url.User(u.User.Username())
+	}
+	// libpq and pgx prefer a parameter.
+	if q := u.Query(); q.Has("password") {
+		password = q.Get("password")
+		q.Del("password")
+		u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20") // libpq reads + as itself
+	}
+	return u.String(), password, nil
 }
 
 // copyFiles copies the files of a data folder that a backup has.
