@@ -191,6 +191,24 @@ func (z *Analyzer) diagnose(ctx context.Context, v video.State, err error) error
 	return err
 }
 
+var errVideoDeleted = &inputError{"The video was deleted."}
+
+// diagnoseAfterwork is diagnose for the work on a completed analysis. Somebody may delete its video before or during
+// this work, which removes the source at once.
+func (z *Analyzer) diagnoseAfterwork(ctx context.Context, w command.Afterwork, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	_, v, unread := z.Commands.AnalysisWithVideo(ctx, w.AnalysisID)
+	switch {
+	case unread != nil:
+		return pausing(unread)
+	case !v.Exists():
+		return errVideoDeleted
+	}
+	return z.diagnose(ctx, v, err)
+}
+
 // final reports whether an attempt ended with an error that ends the work too.
 func final(err error) bool { return !is[*pausedError](err) && classify(err) == classInput }
 

@@ -158,7 +158,7 @@ func TestUnwritableJobTableLosesNoDeletion(t *testing.T) {
 	require.IsType(t, video.Deleted{}, deleted.Event)
 	require.Error(t, react.Reactor{Jobs: client}.Handle(t.Context(), deleted), "the event is parked after some attempts")
 	require.Error(t, sweeper.Sweep(t.Context()))
-	require.NotEmpty(t, w.filesOf(t, v.ID))
+	require.False(t, w.purged(t, v.ID))
 	_, err = owner.Exec(t.Context(), "drop trigger refuse on river_job")
 	require.NoError(t, err)
 

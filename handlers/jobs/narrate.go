@@ -31,9 +31,7 @@ func (z *Analyzer) Narrate(ctx context.Context, w command.Afterwork) error {
 	}
 	log := z.Log.With("analysis_id", w.AnalysisID, "attempt", w.Attempt)
 	entries, err := z.narrative(ctx, a, v)
-	if v.Exists() {
-		err = z.diagnose(ctx, v, err)
-	}
+	err = z.diagnoseAfterwork(ctx, w, err)
 	switch {
 	case err == nil:
 		log.Info("narrative written", "entries", len(entries))
@@ -53,7 +51,7 @@ func (z *Analyzer) Narrate(ctx context.Context, w command.Afterwork) error {
 // narrative describes what happens in a video, from its survey or after another scan.
 func (z *Analyzer) narrative(ctx context.Context, a analysis.State, v video.State) ([]analysis.NarrativeEntry, error) {
 	if !v.Exists() {
-		return nil, &inputError{"The video was deleted."}
+		return nil, errVideoDeleted
 	}
 	p, err := z.examinationOf(ctx, a, v)
 	if err != nil {

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"image"
 	"time"
@@ -71,9 +70,7 @@ func (z *Analyzer) Draw(ctx context.Context, w command.Afterwork) error {
 	}
 	planned := *a.Artifacts
 	made, err := z.draw(ctx, a, v)
-	if v.Exists() {
-		err = z.diagnose(ctx, v, err)
-	}
+	err = z.diagnoseAfterwork(ctx, w, err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -121,7 +118,7 @@ func (e *drawError) Unwrap() error { return e.err }
 // draw draws an answer from the survey of the video, or after another scan.
 func (z *Analyzer) draw(ctx context.Context, a analysis.State, v video.State) (*analysis.Artifacts, error) {
 	if !v.Exists() {
-		return nil, &drawError{errors.New("the video was deleted")}
+		return nil, errVideoDeleted
 	}
 	p, err := z.examinationOf(ctx, a, v)
 	if err != nil {
