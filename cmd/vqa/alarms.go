@@ -12,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"vqa/cmd/vqa/internal/doctor"
 	"vqa/eventstore/codec"
@@ -93,20 +92,6 @@ type alarmWatch struct {
 	raised      map[[2]string]alarm
 }
 
-// Run checks until ctx ends.
-func (w *alarmWatch) Run(ctx context.Context) {
-	ticker := time.NewTicker(alarmsEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			w.check(ctx, false)
-		}
-	}
-}
-
 // check reads the subscribers and logs each alarm that changed. At the start of the service, waiting
 // events raise no alarm, because perhaps no node was running. When the database does not answer, the
 // alarms about subscribers stay as they were.
@@ -173,43 +158,23 @@ func (w *alarmWatch) names() []string {
 	return slices.Compact(names)
 }
 
-// The metrics of the alarms and of the subscribers, as of the last check. They are equal on all nodes.
-var (
-	alarmMetric       = prometheus.NewDesc("vqa_alarm", "1 while the alarm is raised, else 0.", []string{"alarm"}, nil)
-	parkedMetric      = prometheus.NewDesc("vqa_subscriber_parked_events", "Events that a subscriber could not handle.", []string{"subscriber"}, nil)
-	setAsideMetric    = prometheus.NewDesc("vqa_subscriber_set_aside_events", "Events that wait for another attempt, or behind such an event.", []string{"subscriber"}, nil)
-	lagMetric         = prometheus.NewDesc("vqa_subscriber_lag_events", "Events that a subscriber has neither handled nor parked.", []string{"subscriber"}, nil)
-	lagSecondsMetric  = prometheus.NewDesc("vqa_subscriber_lag_seconds", "Age of the oldest of these events.", []string{"subscriber"}, nil)
-	subscriberMetrics = []*prometheus.Desc{alarmMetric, parkedMetric, setAsideMetric, lagMetric, lagSecondsMetric}
-)
-
-// Describe implements prometheus.Collector.
-func (w *alarmWatch) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range subscriberMetrics {
-		out <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (w *alarmWatch) Collect(out chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, value float64, label string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, label)
-	}
+// readings are the metrics of the alarms and of the subscribers, as of the last check. They are equal on all nodes.
+func (w *alarmWatch) readings(emit emitter) {
 	raised := w.names()
 	for _, name := range []string{alarmParked, alarmLag, alarmForged, alarmLedger, alarmUnsealed, alarmUnwitnessed} {
 		value := 0.0
 		if slices.Contains(raised, name) {
 			value = 1
 		}
-		gauge(alarmMetric, value, name)
+		emit("vqa_alarm", "1 while the alarm is raised, else 0.", value, "alarm", name)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range w.subscribers {
-		gauge(parkedMetric, float64(s.Parked), s.Name)
-		gauge(setAsideMetric, float64(s.SetAside), s.Name)
-		gauge(lagMetric, float64(s.LagEvents), s.Name)
-		gauge(lagSecondsMetric, s.LagSeconds, s.Name)
+		emit("vqa_subscriber_parked_events", "Events that a subscriber could not handle.", float64(s.Parked), "subscriber", s.Name)
+		emit("vqa_subscriber_set_aside_events", "Events that wait for another attempt, or behind such an event.", float64(s.SetAside), "subscriber", s.Name)
+		emit("vqa_subscriber_lag_events", "Events that a subscriber has neither handled nor parked.", float64(s.LagEvents), "subscriber", s.Name)
+		emit("vqa_subscriber_lag_seconds", "Age of the oldest of these events.", s.LagSeconds, "subscriber", s.Name)
 	}
 }
 

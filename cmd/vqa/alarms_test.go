@@ -19,7 +19,7 @@ import (
 func metricLines(t *testing.T, w *alarmWatch) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	require.NoError(t, registry.Register(w))
+	require.NoError(t, registry.Register(readings(w.readings)))
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	values := map[string]float64{}

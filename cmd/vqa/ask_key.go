@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -100,20 +101,7 @@ func readKey(path string) (*storedKey, error) {
 	return &k, nil
 }
 
-// writeKey replaces the file atomically. Only its owner can read it.
+// writeKey replaces the file. Only its owner can read it.
 func writeKey(path string, k storedKey) error {
-	raw, err := json.Marshal(k) //nolint:gosec // the file exists to store the key
-	if err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), "cli-key.*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name()) //nolint:errcheck // fails after the rename, which is the usual case
-	_, err = temp.Write(append(raw, '\n'))
-	if err := errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	return writeFile(path, func(out io.Writer) error { return json.NewEncoder(out).Encode(k) }) //nolint:gosec // the file exists to store the key
 }

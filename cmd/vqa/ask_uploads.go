@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -57,19 +56,7 @@ func (u upload) same(other upload) bool {
 func (all uploads) remember(u upload) {
 	list := slices.DeleteFunc(all.read(), u.same)
 	list = append([]upload{u}, list[:min(len(list), maxUploads-1)]...)
-	raw, err := json.Marshal(list)
-	if err != nil {
-		return
-	}
-	temp, err := os.CreateTemp(filepath.Dir(all.path), "cli-uploads.*") // mode 0600
-	if err != nil {
-		return
-	}
-	defer os.Remove(temp.Name()) //nolint:errcheck // fails after the rename, which is the usual case
-	_, err = temp.Write(raw)
-	if errors.Join(err, temp.Close()) == nil {
-		_ = os.Rename(temp.Name(), all.path)
-	}
+	_ = writeFile(all.path, func(out io.Writer) error { return json.NewEncoder(out).Encode(list) }) // the file is uploaded again
 }
 
 func (all uploads) read() []upload {

@@ -208,23 +208,10 @@ func (c config) check() error {
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, strings.ToLower(c.LogLevel)) {
 		return wrongValue("VQA_LOG_LEVEL", c.LogLevel, "must be debug, info, warn or error")
 	}
-	if err := c.checkURLs(); err != nil {
-		return err
-	}
-	if err := c.checkLedger(); err != nil {
-		return err
-	}
-	if err := c.checkSessions(); err != nil {
-		return err
-	}
-	if err := c.checkOIDC(); err != nil {
-		return err
-	}
-	if err := c.checkForge(); err != nil {
-		return err
-	}
-	if err := c.checkLanguage(); err != nil {
-		return err
+	for _, check := range []func() error{c.checkURLs, c.checkLedger, c.checkSessions, c.checkOIDC, c.checkForge, c.checkLanguage} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	if _, err := c.legacyKeys(); err != nil {
 		return err

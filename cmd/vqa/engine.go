@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -28,17 +26,9 @@ func readCalibrations(path string) (answer.Calibrations, error) {
 	if path == "" {
 		return nil, nil
 	}
-	file, err := os.Open(path)
+	raw, err := readSmall(path, maxCalibrationBytes)
 	if err != nil {
 		return nil, err
-	}
-	defer func() { _ = file.Close() }() // read only
-	raw, err := io.ReadAll(io.LimitReader(file, maxCalibrationBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(raw) > maxCalibrationBytes {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxCalibrationBytes)
 	}
 	return answer.ParseCalibrations(raw)
 }

@@ -24,36 +24,41 @@ const sweepRows = 1000
 // idempotent requests, expired locks, rate windows without requests, the progress of ended analyses, old
 // replays and certificates, and deliveries of webhooks after 35 days.
 func (s *server) keepHouse(ctx context.Context) {
-	ticker := time.NewTicker(housekeepingEvery)
+	if n, err := s.objects.Sweep(ctx, s.oldest().Add(-objectSweepAge)); err != nil && ctx.Err() == nil {
+		s.log.Error("could not remove abandoned uploads", "error", err)
+	} else if n > 0 {
+		s.log.Info("removed abandoned uploads", "count", n)
+	}
+	s.sweep(ctx, "expired receipts", s.store.DeleteExpiredReceipts)
+	s.sweep(ctx, "expired idempotency locks", s.locks.DeleteExpired)
+	s.sweep(ctx, "idle rate windows", s.windows.DeleteIdle)
+	s.sweep(ctx, "the progress of ended analyses", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
+		return resources.NewProgress(s.pool).DeleteEnded(ctx, limit)
+	})
+	s.sweep(ctx, "old replays", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
+		return s.feed.DeleteOldReplays(ctx, limit)
+	})
+	s.sweep(ctx, "old certificates", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
+		return projections.DeleteOldCertificates(ctx, s.pool, limit)
+	})
+	s.sweep(ctx, "idle targets of webhooks", s.deliveries.DeleteIdle)
+	if dropped, err := s.deliveries.KeepPartitions(ctx, s.clock.Now()); err != nil && ctx.Err() == nil {
+		s.log.Error("could not keep the partitions of deliveries", "error", err)
+	} else if dropped > 0 {
+		s.log.Info("removed old deliveries", "tables", dropped)
+	}
+}
+
+// every calls do with each interval until ctx ends.
+func every(ctx context.Context, interval time.Duration, do func(context.Context)) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
-		if n, err := s.objects.Sweep(ctx, s.oldest().Add(-objectSweepAge)); err != nil && ctx.Err() == nil {
-			s.log.Error("could not remove abandoned uploads", "error", err)
-		} else if n > 0 {
-			s.log.Info("removed abandoned uploads", "count", n)
-		}
-		s.sweep(ctx, "expired receipts", s.store.DeleteExpiredReceipts)
-		s.sweep(ctx, "expired idempotency locks", s.locks.DeleteExpired)
-		s.sweep(ctx, "idle rate windows", s.windows.DeleteIdle)
-		s.sweep(ctx, "the progress of ended analyses", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
-			return resources.NewProgress(s.pool).DeleteEnded(ctx, limit)
-		})
-		s.sweep(ctx, "old replays", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
-			return s.feed.DeleteOldReplays(ctx, limit)
-		})
-		s.sweep(ctx, "old certificates", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
-			return projections.DeleteOldCertificates(ctx, s.pool, limit)
-		})
-		s.sweep(ctx, "idle targets of webhooks", s.deliveries.DeleteIdle)
-		if dropped, err := s.deliveries.KeepPartitions(ctx, s.clock.Now()); err != nil && ctx.Err() == nil {
-			s.log.Error("could not keep the partitions of deliveries", "error", err)
-		} else if dropped > 0 {
-			s.log.Info("removed old deliveries", "tables", dropped)
-		}
 		select {
-		case <-ticker.C:
 		case <-ctx.Done():
 			return
+		case <-ticker.C:
+			do(ctx)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vqa/cmd/vqa/internal/finance"
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/translog"
 	"vqa/handlers/prove"
@@ -104,9 +103,9 @@ func (a *app) writeBundle(ctx context.Context, cmd *cobra.Command, accountID, pa
 		return err
 	}
 	if strings.HasSuffix(path, ".zip") {
-		err = finance.WriteZip(path, write)
+		err = writeZip(path, write)
 	} else {
-		err = finance.WriteFolder(path, write)
+		err = writeFolder(path, write)
 	}
 	finish()
 	if err != nil {

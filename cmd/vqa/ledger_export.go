@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vqa/cmd/vqa/internal/finance"
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/book"
 	"vqa/projections/ledger/export"
@@ -73,7 +72,7 @@ func exportLedger(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, f e
 	if path == "" {
 		err = write(terminal.Raw(cmd.OutOrStdout()))
 	} else {
-		err = finance.WriteFile(path, write)
+		err = writeFile(path, write)
 	}
 	finish()
 	if err != nil {

@@ -44,9 +44,9 @@ func (a *app) readPast(ctx context.Context, flag, from string) (past, error) {
 		data, err = a.fetchPast(ctx, from)
 	case statErr == nil && info.IsDir():
 		p.folder = from
-		data, err = readSmall(filepath.Join(from, "checkpoint.txt"))
+		data, err = readSmall(filepath.Join(from, "checkpoint.txt"), mostCheckpoint)
 	default:
-		data, err = readSmall(from)
+		data, err = readSmall(from, mostCheckpoint)
 	}
 	if err == nil {
 		p.signed, err = checkpointOf(data)
@@ -83,16 +83,6 @@ func checkpointOf(data []byte) ([]byte, error) {
 var errNoPast = errors.New("is not a checkpoint, a .tlog-proof or the folder of a bundle")
 
 var errLargePast = errors.New("it is too large for a checkpoint or a proof")
-
-// readSmall reads a file that is not larger than a proof.
-func readSmall(path string) (data []byte, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	return readAtMost(file)
-}
 
 func readAtMost(from io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(from, mostCheckpoint+1))

@@ -40,7 +40,7 @@ for the account of the key in the data folder.`,
 				if priced.Statement, err = s.Statement(ctx, accountID, p); err != nil || page == "" {
 					return priced, err
 				}
-				err = finance.WriteFile(page, func(out io.Writer) error {
+				err = writeFile(page, func(out io.Writer) error {
 					return export.StatementHTML(out, priced.Statement, &priced.PricePerSecondCents)
 				})
 				if err == nil {

@@ -11,6 +11,9 @@ import (
 	"vqa/projections/ledger/book"
 )
 
+// maxPricingBytes bounds the file with prices.
+const maxPricingBytes = 64 << 10
+
 func ledgerWhatIfCommand() *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
@@ -45,7 +48,7 @@ have been refused, or its bill cut.`,
 			if path == "" {
 				return misuse(cmd, errors.New("--pricing is required: a JSON file with the other prices"))
 			}
-			file, err := finance.ReadPricing(path)
+			file, err := readSmall(path, maxPricingBytes)
 			if err != nil {
 				return err
 			}

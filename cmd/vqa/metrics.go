@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -150,76 +151,73 @@ func (e timedEngine) Detect(ctx context.Context, req gpu.Request) (gpu.Response,
 	return response, err
 }
 
-// createMetrics are the metrics of the bound on live creates.
-type createMetrics struct{ *edge.Creates }
+// emitter takes a value. A name that ends in _total is that of a counter, and any other one that of a gauge. A label is
+// its name and its value.
+type emitter func(name, help string, value float64, label ...string)
 
-var (
-	shedDesc = prometheus.NewDesc("vqa_creates_shed_total",
-		"Live creates that were refused because the node could not record them in time, by reason: busy or slow.", []string{"reason"}, nil)
-	boundDesc   = prometheus.NewDesc("vqa_creates_limit", "Live creates that this node carries out at once.", nil, nil)
-	insideDesc  = prometheus.NewDesc("vqa_creates_in_service", "Live creates that this node carries out now.", nil, nil)
-	waitingDesc = prometheus.NewDesc("vqa_creates_waiting", "Live creates that wait for a place.", nil, nil)
-	meanDesc    = prometheus.NewDesc("vqa_creates_service_seconds", "Latest mean time in service of a live create.", nil, nil)
-)
+// readings is a collector of values that are read at each scrape.
+type readings func(emit emitter)
 
-// Describe implements prometheus.Collector.
-func (m createMetrics) Describe(all chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, all) }
+// Describe implements prometheus.Collector. Some labels are known only at a scrape, so it describes nothing.
+func (readings) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (m createMetrics) Collect(all chan<- prometheus.Metric) {
-	stats := m.Stats()
-	for reason, n := range stats.Shed {
-		all <- prometheus.MustNewConstMetric(shedDesc, prometheus.CounterValue, float64(n), reason)
-	}
-	for desc, value := range map[*prometheus.Desc]float64{
-		boundDesc: float64(stats.Bound), insideDesc: float64(stats.Inside), waitingDesc: float64(stats.Waiting), meanDesc: stats.Mean.Seconds(),
-	} {
-		all <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value)
+func (r readings) Collect(all chan<- prometheus.Metric) {
+	r(func(name, help string, value float64, label ...string) {
+		kind, labels := prometheus.GaugeValue, prometheus.Labels{}
+		if strings.HasSuffix(name, "_total") {
+			kind = prometheus.CounterValue
+		}
+		if len(label) > 0 {
+			labels[label[0]] = label[1]
+		}
+		all <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, labels), kind, value)
+	})
+}
+
+// createReadings are the metrics of the bound on live creates.
+func createReadings(creates *edge.Creates) readings {
+	return func(emit emitter) {
+		stats := creates.Stats()
+		for reason, n := range stats.Shed {
+			emit("vqa_creates_shed_total", "Live creates that were refused because the node could not record them in time, by reason: busy or slow.", float64(n), "reason", reason)
+		}
+		emit("vqa_creates_limit", "Live creates that this node carries out at once.", float64(stats.Bound))
+		emit("vqa_creates_in_service", "Live creates that this node carries out now.", float64(stats.Inside))
+		emit("vqa_creates_waiting", "Live creates that wait for a place.", float64(stats.Waiting))
+		emit("vqa_creates_service_seconds", "Latest mean time in service of a live create.", stats.Mean.Seconds())
 	}
 }
 
 // metrics serves the metrics of this process and of its database pool.
 func (s *server) metrics() http.Handler {
-	gauge := func(name, help string, value func() float64) {
-		s.meter.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
-	}
-	gauge("vqa_db_connections", "Connections to Postgres.", func() float64 { return float64(s.pool.Stat().TotalConns()) })
-	gauge("vqa_db_connections_in_use", "Connections to Postgres that are in use.", func() float64 { return float64(s.pool.Stat().AcquiredConns()) })
-	gauge("vqa_log_blocked_seconds", "Time for which the oldest open transaction has blocked the readers of the log; 0 when there is none, -1 when unknown.",
-		func() float64 {
-			blocked, known := s.writers.Blocked()
-			if !known {
-				return -1
-			}
-			return blocked.Seconds()
-		})
-	gauge("vqa_storage_free_bytes", "Bytes that can still be written to the disk of the object store; -1 when the store has no such limit or it is unknown.",
-		func() float64 {
-			free, known, err := s.objects.Free()
-			if err != nil || !known {
-				return -1
-			}
-			return float64(free)
-		})
-	gauge("vqa_storage_min_free_bytes", "Free bytes below which uploads and fetches are refused (VQA_MIN_FREE_SPACE).",
-		func() float64 { return float64(s.config.MinFreeSpace) })
-	gauge("vqa_clock_ahead_seconds", "How far the clock of this machine is ahead of the database's. The service uses the database's.",
-		func() float64 { return s.clock.Offset().Seconds() })
-	gauge("vqa_ledger_witnesses", "Configured witnesses of the ledger's checkpoints.", func() float64 { return float64(len(s.logSealer.Witnesses)) })
-	gauge("vqa_ledger_cosignatures", "Witnesses that have cosigned the newest checkpoint that this node has seen.",
-		func() float64 { return float64(len(s.logSealer.Newest().Cosigned)) })
-	gauge("vqa_ledger_witness_quorum", "Witnesses that must have cosigned a checkpoint before the next one is signed (VQA_LEDGER_WITNESS_QUORUM).",
-		func() float64 { return float64(s.logSealer.Quorum) })
-	gauge("vqa_analyses_queued", "Queued live analyses; -1 when unknown.", func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
-		defer cancel()
-		n, err := s.resources.QueuedAnalyses(ctx)
-		if err != nil {
-			return -1
-		}
-		return float64(n)
-	})
-	s.meter.registry.MustRegister(s.alarms, createMetrics{s.creates}, webhookMetrics{s.deliveries, s.clock.Now},
-		streamMetrics{s.streams, s.resources, s.config.StreamSlots})
+	s.meter.registry.MustRegister(readings(s.alarms.readings), createReadings(s.creates), readings(s.readings), readings(s.webhookReadings), readings(s.streamReadings))
 	return promhttp.HandlerFor(s.meter.registry, promhttp.HandlerOpts{})
+}
+
+// readings are the other values of this node.
+func (s *server) readings(emit emitter) {
+	ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
+	defer cancel()
+	blocked, free, queued := -1.0, -1.0, -1.0
+	if d, known := s.writers.Blocked(); known {
+		blocked = d.Seconds()
+	}
+	if n, known, err := s.objects.Free(); err == nil && known {
+		free = float64(n)
+	}
+	if n, err := s.resources.QueuedAnalyses(ctx); err == nil {
+		queued = float64(n)
+	}
+	pool := s.pool.Stat()
+	emit("vqa_db_connections", "Connections to Postgres.", float64(pool.TotalConns()))
+	emit("vqa_db_connections_in_use", "Connections to Postgres that are in use.", float64(pool.AcquiredConns()))
+	emit("vqa_log_blocked_seconds", "Time for which the oldest open transaction has blocked the readers of the log; 0 when there is none, -1 when unknown.", blocked)
+	emit("vqa_storage_free_bytes", "Bytes that can still be written to the disk of the object store; -1 when the store has no such limit or it is unknown.", free)
+	emit("vqa_storage_min_free_bytes", "Free bytes below which uploads and fetches are refused (VQA_MIN_FREE_SPACE).", float64(s.config.MinFreeSpace))
+	emit("vqa_clock_ahead_seconds", "How far the clock of this machine is ahead of the database's. The service uses the database's.", s.clock.Offset().Seconds())
+	emit("vqa_ledger_witnesses", "Configured witnesses of the ledger's checkpoints.", float64(len(s.logSealer.Witnesses)))
+	emit("vqa_ledger_cosignatures", "Witnesses that have cosigned the newest checkpoint that this node has seen.", float64(len(s.logSealer.Newest().Cosigned)))
+	emit("vqa_ledger_witness_quorum", "Witnesses that must have cosigned a checkpoint before the next one is signed (VQA_LEDGER_WITNESS_QUORUM).", float64(s.logSealer.Quorum))
+	emit("vqa_analyses_queued", "Queued live analyses; -1 when unknown.", queued)
 }

@@ -5,10 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"vqa/cmd/vqa/internal/streams"
 	"vqa/domain/stream"
 	"vqa/eventstore"
-	"vqa/projections/resources"
 	"vqa/streaming/assemble"
 	"vqa/streaming/live"
 )
@@ -84,39 +82,17 @@ func (m *streamMeter) received(c assemble.Counts) {
 	m.packetsLost.Add(float64(c.Lost))
 }
 
-// streamMetrics are the live streams that have not ended.
-type streamMetrics struct {
-	node  *streams.Node
-	read  *resources.Reader
-	slots int
-}
-
-var (
-	streamsLiveDesc   = prometheus.NewDesc("vqa_streams_live", "Live streams on this node.", nil, nil)
-	streamsReadyDesc  = prometheus.NewDesc("vqa_streams_ready", "Streams with a slot of this node that wait for their client.", nil, nil)
-	streamSlotsDesc   = prometheus.NewDesc("vqa_stream_slots", "Streams that this node runs at once (VQA_STREAM_SLOTS).", nil, nil)
-	streamsQueuedDesc = prometheus.NewDesc("vqa_streams_queued", "Streams of live mode that wait for a slot, on all nodes; -1 when unknown.", nil, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (m streamMetrics) Describe(all chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{streamsLiveDesc, streamsReadyDesc, streamSlotsDesc, streamsQueuedDesc} {
-		all <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (m streamMetrics) Collect(all chan<- prometheus.Metric) {
+// streamReadings are the metrics of the live streams that have not ended.
+func (s *server) streamReadings(emit emitter) {
 	ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
 	defer cancel()
 	queued := -1
-	if n, err := m.read.QueuedStreams(ctx, true); err == nil {
+	if n, err := s.resources.QueuedStreams(ctx, true); err == nil {
 		queued = n
 	}
-	ready, live := m.node.Count()
-	for desc, value := range map[*prometheus.Desc]int{
-		streamsLiveDesc: live, streamsReadyDesc: ready, streamSlotsDesc: m.slots, streamsQueuedDesc: queued,
-	} {
-		all <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value))
-	}
+	ready, live := s.streams.Count()
+	emit("vqa_streams_live", "Live streams on this node.", float64(live))
+	emit("vqa_streams_ready", "Streams with a slot of this node that wait for their client.", float64(ready))
+	emit("vqa_stream_slots", "Streams that this node runs at once (VQA_STREAM_SLOTS).", float64(s.config.StreamSlots))
+	emit("vqa_streams_queued", "Streams of live mode that wait for a slot, on all nodes; -1 when unknown.", float64(queued))
 }

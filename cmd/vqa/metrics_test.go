@@ -56,7 +56,7 @@ func TestMeter(t *testing.T) {
 		_, got := timedEngine{slowEngine{err: err}, m.engine}.Detect(t.Context(), gpu.Request{})
 		require.Equal(t, err, got)
 	}
-	m.registry.MustRegister(createMetrics{edge.NewCreates(admission.Default, slog.New(slog.DiscardHandler))})
+	m.registry.MustRegister(createReadings(edge.NewCreates(admission.Default, slog.New(slog.DiscardHandler))))
 	page := httptest.NewRecorder()
 	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
 	for _, line := range []string{

@@ -22,7 +22,7 @@ import (
 const refreshEvery = 5 * time.Second
 
 // refresh rebuilds the read models that do not fit this release, unless nodes of an earlier release are
-// alive. Then it leaves them to keepFresh.
+// alive. Then it leaves them to refreshDue.
 func (a *app) refresh(ctx context.Context) error {
 	return a.rebuilding(ctx, func(r *projections.Rebuilder) error {
 		begun := time.Now()
@@ -41,23 +41,14 @@ func (a *app) refresh(ctx context.Context) error {
 	})
 }
 
-// keepFresh rebuilds the read models that had to wait for nodes of an earlier release, until ctx ends.
-func (s *server) keepFresh(ctx context.Context) {
-	ticker := time.NewTicker(refreshEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-		due, err := newRebuilder(s.pool).Due(ctx)
-		if err == nil && len(due.Rebuilt) > 0 {
-			err = s.refresh(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			s.log.Warn("could not rebuild the read models of this release; trying again", "error", err)
-		}
+// refreshDue rebuilds the read models that had to wait for nodes of an earlier release.
+func (s *server) refreshDue(ctx context.Context) {
+	due, err := newRebuilder(s.pool).Due(ctx)
+	if err == nil && len(due.Rebuilt) > 0 {
+		err = s.refresh(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("could not rebuild the read models of this release; trying again", "error", err)
 	}
 }
 

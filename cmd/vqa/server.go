@@ -318,9 +318,12 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the check of ffmpeg", func() error { s.extraction.Run(working); return nil })
 	s.work("the demo videos", func() error { s.makeDemos(working); return nil })
 	s.work("the recording of key uses", func() error { s.keyUses.Run(working); return nil })
-	s.work("the alarms", func() error { s.alarms.Run(working); return nil })
-	s.work("the rebuild of read models", func() error { s.keepFresh(working); return nil })
-	s.work("housekeeping", func() error { s.keepHouse(working); return nil })
+	s.work("the alarms", func() error {
+		every(working, alarmsEvery, func(ctx context.Context) { s.alarms.check(ctx, false) })
+		return nil
+	})
+	s.work("the rebuild of read models", func() error { every(working, refreshEvery, s.refreshDue); return nil })
+	s.work("housekeeping", func() error { s.keepHouse(working); every(working, housekeepingEvery, s.keepHouse); return nil })
 	end, err := announce(s.config, s.baseURL())
 	if err != nil {
 		return err

@@ -1,10 +1,7 @@
 package finance
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -12,25 +9,6 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/book"
 )
-
-// maxPricingBytes bounds the file with prices.
-const maxPricingBytes = 64 << 10
-
-// ReadPricing reads a file that is not larger than a pricing can be.
-func ReadPricing(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxPricingBytes+1))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	if len(text) > maxPricingBytes {
-		return nil, fmt.Errorf("%s is larger than %d bytes, so it cannot be a pricing file", path, maxPricingBytes)
-	}
-	return text, nil
-}
 
 // PrintWhatIf writes the bills of the accounts as they were, and under the other prices.
 func PrintWhatIf(out terminal.Screen, w book.WhatIf) {

@@ -1,4 +1,4 @@
-package finance
+package main
 
 import (
 	"archive/zip"
@@ -11,22 +11,22 @@ import (
 	"vqa/projections/ledger/export"
 )
 
-// WriteZip writes a zip archive, in the way of WriteFile.
-func WriteZip(path string, write func(export.Target) error) error {
-	return WriteFile(path, func(out io.Writer) error {
+// writeZip writes a zip archive, in the way of writeFile.
+func writeZip(path string, write func(export.Target) error) error {
+	return writeFile(path, func(out io.Writer) error {
 		archive := zip.NewWriter(out)
 		return errors.Join(write(archive), archive.Close())
 	})
 }
 
-// folder writes files to a directory, one after the other.
-type folder struct {
+// newFolder writes files to a directory, one after the other.
+type newFolder struct {
 	dir  string
 	last *os.File
 }
 
 // Create implements export.Target.
-func (f *folder) Create(name string) (io.Writer, error) {
+func (f *newFolder) Create(name string) (io.Writer, error) {
 	if err := f.close(); err != nil {
 		return nil, err
 	}
@@ -35,16 +35,16 @@ func (f *folder) Create(name string) (io.Writer, error) {
 	return f.last, err
 }
 
-func (f *folder) close() error {
+func (f *newFolder) close() error {
 	if f.last == nil {
 		return nil
 	}
 	return f.last.Close()
 }
 
-// WriteFolder writes a new folder. After an error, it does not exist. It refuses a folder that is not
+// writeFolder writes a new folder. After an error, it does not exist. It refuses a folder that is not
 // empty.
-func WriteFolder(path string, write func(export.Target) error) (err error) {
+func writeFolder(path string, write func(export.Target) error) (err error) {
 	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 {
 		return fmt.Errorf("the folder %s is not empty: give the name of a new folder", path)
 	}
@@ -58,16 +58,16 @@ func WriteFolder(path string, write func(export.Target) error) (err error) {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}()
-	into := &folder{dir: dir}
+	into := &newFolder{dir: dir}
 	if err := errors.Join(write(into), into.close()); err != nil {
 		return err
 	}
 	return os.Rename(dir, path)
 }
 
-// WriteFile writes a file atomically: after an error, the old file or no file exists. Only its owner
-// can read it, because the ledger is confidential.
-func WriteFile(path string, write func(io.Writer) error) (err error) {
+// writeFile writes a file atomically: after an error, the old file or no file exists. Only its owner
+// can read it, because all of these files are confidential.
+func writeFile(path string, write func(io.Writer) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
@@ -81,4 +81,18 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return os.Rename(temp.Name(), path)
+}
+
+// readSmall reads a file that is not larger than most bytes.
+func readSmall(path string, most int64) (text []byte, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	text, err = io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s is larger than %d bytes", path, most)
+	}
+	return text, err
 }
