@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pion/rtp"
@@ -51,6 +52,8 @@ type Picture struct {
 	Time int64
 	// Width and Height are the size in pixels, from the last keyframe.
 	Width, Height int
+	// Rotation is the clockwise rotation in degrees, 0, 90, 180 or 270, after which the picture is upright.
+	Rotation int
 	// Light is that of the last keyframe. VP8 and VP9 do not say it.
 	Light Light
 	// Data is an access unit in Annex-B format, or a VP8 or VP9 frame. The receiver owns it.
@@ -106,10 +109,11 @@ type encoded struct {
 
 // packet waits for the packets before it.
 type packet struct {
-	payload []byte
-	time    uint32
-	marker  bool
-	at      time.Time
+	payload  []byte
+	time     uint32
+	marker   bool
+	rotation []byte // the value of the extension, or nil
+	at       time.Time
 }
 
 // Assembler makes pictures of packets. It is for one goroutine.
@@ -137,6 +141,8 @@ type Assembler struct {
 	clock         int64 // extended time of the current picture
 	width, height int
 	light         Light
+	orientation   uint8 // the id of the extension, or 0
+	rotation      int
 	requests      requests
 	counts        Counts
 }
@@ -155,6 +161,10 @@ func New(codec Codec, deliver func(Picture)) *Assembler {
 	return a
 }
 
+// WithOrientation reads the rotation of pictures from the RTP header extension with the id: urn:3gpp:video-orientation
+// (3GPP TS 26.114, section 7.4.5). A sender may leave it out until it changes, or until a keyframe.
+func (a *Assembler) WithOrientation(id uint8) { a.orientation = id }
+
 // Counts returns the counts of the stream so far.
 func (a *Assembler) Counts() Counts { return a.counts }
 
@@ -163,6 +173,9 @@ func (a *Assembler) Push(h *rtp.Header, payload []byte, at time.Time) {
 	a.counts.Packets++
 	seq := a.extend(h.SequenceNumber)
 	p := packet{payload: payload, time: h.Timestamp, marker: h.Marker, at: at}
+	if a.orientation > 0 {
+		p.rotation = h.GetExtension(a.orientation)
+	}
 	if !a.started {
 		a.started, a.next, a.newest, a.time = true, seq, seq-1, p.time
 		// The beginning of the first keyframe may be late or lost.
@@ -185,7 +198,7 @@ func (a *Assembler) Push(h *rtp.Header, payload []byte, at time.Time) {
 	}
 	a.reveal(seq, at)
 	if seq > a.next {
-		p.payload = append([]byte(nil), payload...)
+		p.payload, p.rotation = slices.Clone(payload), slices.Clone(p.rotation)
 		a.pending[seq] = p
 		return
 	}
@@ -234,6 +247,9 @@ func (a *Assembler) consume(p packet) {
 	if a.open && p.time != a.time {
 		a.finish()
 	}
+	if len(p.rotation) > 0 {
+		a.rotation = int(p.rotation[0]&3) * 90 // browsers ignore the bit of a mirrored picture, too
+	}
 	if !a.open {
 		a.open, a.intact = true, a.boundary
 		a.clock += int64(int32(p.time - a.time)) //nolint:gosec // the wrap-around is the purpose
@@ -277,7 +293,7 @@ func (a *Assembler) finish() {
 		a.requests.keyframeArrived()
 	}
 	a.counts.Pictures++
-	a.deliver(Picture{Codec: a.codec, Key: p.key, Time: a.clock, Width: a.width, Height: a.height, Light: a.light, Data: p.data, At: a.at})
+	a.deliver(Picture{Codec: a.codec, Key: p.key, Time: a.clock, Width: a.width, Height: a.height, Rotation: a.rotation, Light: a.light, Data: p.data, At: a.at})
 }
 
 // lose drops the current picture, of which a packet is missing for good.

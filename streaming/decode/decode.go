@@ -24,7 +24,7 @@ const (
 	maxBackOff   = 5 * time.Second
 )
 
-// A change of the size costs a process. A sender that adapts changes it a few times, and a hostile one with each
+// A change of the size or of the rotation costs a process. A sender that adapts changes it a few times, and a hostile one with each
 // picture: after quickChanges within changesTime, the next process waits for changeWait.
 const (
 	quickChanges = 4
@@ -74,7 +74,7 @@ type Sample struct {
 	Time int64
 	// At is the time at which the last packet of the picture arrived.
 	At time.Time
-	// Width and Height are the size in pixels of the picture that was sent.
+	// Width and Height are the size in pixels of the picture that was sent, upright.
 	Width, Height int
 	// JPEG is the picture, scaled.
 	JPEG []byte
@@ -257,14 +257,14 @@ type feeder struct {
 	// next is the earliest time of a start, wait the delay after the next failure.
 	next time.Time
 	wait time.Duration
-	// changes are the times of the latest changes of the size, the oldest first.
+	// changes are the times of the latest changes of the size or the rotation, the oldest first.
 	changes [quickChanges]time.Time
 }
 
 // feed passes a picture to ffmpeg. It returns false when the picture was dropped.
 func (f *feeder) feed(picture assemble.Picture) bool {
 	now, at := f.decoder.options.Now(), f.pacer.place(picture)
-	if f.process != nil && picture.Key && !f.process.fits(picture) {
+	if f.process != nil && !f.process.fits(picture) {
 		f.stop()
 		f.changed(now)
 	} else if f.process != nil && f.process.hasEnded() {

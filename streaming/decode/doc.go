@@ -28,7 +28,7 @@
 // # Faults
 //
 // ffmpeg scales all later pictures to the size of the first, so a new one starts at the keyframe that
-// changes the size. When ffmpeg ends, hangs for Stall, or is too slow, its pictures are dropped until
+// changes the size, and at one that is requested when the rotation changes. When ffmpeg ends, hangs for Stall, or is too slow, its pictures are dropped until
 // the next keyframe, which Keyframe requests. A new ffmpeg then goes on, and the stream does not end.
 // One that ended without a sample makes the next one wait: 0.2 s, doubled up to 5 s.
 //

@@ -32,6 +32,9 @@ var input = []string{
 	"-max_pixels", strconv.Itoa(maxPixels), "-probesize", "32", "-analyzeduration", "0", "-threads", "1", "-f", "ivf",
 }
 
+// turns are the filters for each rotation.
+var turns = map[int][]string{90: {"transpose=clock"}, 180: {"hflip", "vflip"}, 270: {"transpose=cclock"}}
+
 // timeScale is the number of units of the times in the input in a second. The lowest bit is 0 for a picture that
 // becomes a sample. So a time has half of the units in ticks.
 const timeScale = 2 * assemble.ClockRate
@@ -39,7 +42,7 @@ const timeScale = 2 * assemble.ClockRate
 // output returns the options of the output. Standard output carries the JPEGs (multipart, with
 // lengths), descriptor 3 a line with the time of each. Quality and scaling are those of uploads
 // (gpu/frames).
-func output(o Options, light assemble.Light) []string {
+func output(o Options, key assemble.Picture) []string {
 	scale := fmt.Sprintf("min(1,%d/max(iw*sar,ih))", o.LongSide)
 	chain := []string{
 		`select='not(mod(pts\,2))'`,
@@ -48,9 +51,11 @@ func output(o Options, light assemble.Light) []string {
 		fmt.Sprintf("scale=w='max(1,round(iw*sar*%s))':h='max(1,round(ih*%s))':flags=area", scale, scale),
 	}
 	if o.Colors != nil {
-		chain = append(chain, o.Colors(light)...)
+		chain = append(chain, o.Colors(key.Light)...)
 	}
-	chain = append(chain, "scale=out_range=pc:out_color_matrix=bt601", "setsar=1", "format=yuvj420p")
+	chain = append(chain, "scale=out_range=pc:out_color_matrix=bt601", "setsar=1")
+	chain = append(chain, turns[key.Rotation]...)
+	chain = append(chain, "format=yuvj420p")
 	return []string{
 		"-map", "0:v:0", "-vf", strings.Join(chain, ","), "-filter_threads", "1", "-fps_mode", "passthrough",
 		"-c:v", "mjpeg", "-threads", "1", "-qmin", "1", "-q:v", "1", "-flush_packets", "1", "-f", "mpjpeg", "pipe:1",
@@ -97,7 +102,7 @@ func start(d *Decoder, key assemble.Picture, at int64) (*process, error) {
 	p := &process{decoder: d, first: key, began: at, ended: make(chan struct{})}
 	p.first.Data = nil
 	p.ctx, p.cancel = context.WithCancelCause(d.ctx)
-	if p.pipe, err = d.ffmpeg.Stream(p.ctx, input, output(d.options, key.Light), side, cpuTime); err != nil {
+	if p.pipe, err = d.ffmpeg.Stream(p.ctx, input, output(d.options, key), side, cpuTime); err != nil {
 		p.cancel(nil)
 		_ = times.Close()
 		return nil, fmt.Errorf("decode: %w", err)
@@ -120,9 +125,10 @@ func ivfHeader(f assemble.Picture) []byte {
 	return binary.LittleEndian.AppendUint64(h, 0)
 }
 
-// fits reports whether the process can decode a stream that goes on with the keyframe.
-func (p *process) fits(key assemble.Picture) bool {
-	return key.Codec == p.first.Codec && key.Width == p.first.Width && key.Height == p.first.Height && key.Light == p.first.Light
+// fits reports whether the process can decode a stream that goes on with the picture. The rotation changes at any one.
+func (p *process) fits(next assemble.Picture) bool {
+	return next.Codec == p.first.Codec && next.Width == p.first.Width && next.Height == p.first.Height &&
+		next.Rotation == p.first.Rotation && next.Light == p.first.Light
 }
 
 // hasEnded reports whether ffmpeg ended by itself.
@@ -219,6 +225,9 @@ func (p *process) sample(images, lines *bufio.Reader) error {
 		return err
 	}
 	s := Sample{Width: p.first.Width, Height: p.first.Height, JPEG: jpeg}
+	if p.first.Rotation%180 != 0 {
+		s.Width, s.Height = s.Height, s.Width
+	}
 	chosen := false
 	p.mu.Lock()
 	p.samples++

@@ -73,6 +73,38 @@ func TestTheParameterSetsChange(t *testing.T) {
 	require.Zero(t, l.keyframes.Load())
 }
 
+// TestATurnedCamera turns the camera between two keyframes. The samples are upright again from the keyframe that is
+// requested.
+func TestATurnedCamera(t *testing.T) {
+	t.Parallel()
+	for rotation, size := range map[int][2]int{90: {180, 320}, 180: {320, 180}, 270: {180, 320}} {
+		t.Run(fmt.Sprint(rotation), func(t *testing.T) {
+			t.Parallel()
+			turned := func(width, height, number int) []byte {
+				upright, sent := drawn(size[0], size[1], number), bytes.Repeat([]byte{128}, width*height*3/2)
+				for y := range height {
+					for x := range width {
+						at := map[int][2]int{90: {height - 1 - y, x}, 180: {width - 1 - x, height - 1 - y}, 270: {y, width - 1 - x}}[rotation]
+						sent[y*width+x] = upright[at[1]*size[0]+at[0]]
+					}
+				}
+				return sent
+			}
+			l := newLab(t, decode.Options{})
+			check(t, l.push(t, encode(t, assemble.H264, 320, 180, 0, 31)), 320, 180)
+			pictures := encodeDrawn(t, assemble.H264, 320, 180, 60, 61, turned)
+			for i := range pictures {
+				pictures[i].Rotation = rotation
+			}
+			samples := l.push(t, pictures[5:])
+			check(t, samples, size[0], size[1])
+			require.Equal(t, size, [2]int{samples[0].Width, samples[0].Height})
+			require.Positive(t, l.keyframes.Load())
+			require.Equal(t, 2, l.Counts().Starts)
+		})
+	}
+}
+
 // TestHDRBecomesSDR: a gray of HLG becomes the gray that a screen shows, also when a sender starts to
 // send it within a stream.
 func TestHDRBecomesSDR(t *testing.T) {

@@ -103,6 +103,7 @@ type clientOptions struct {
 	mime      string // the only codec of the offer; the default is an offer of all and a track of H.264
 	config    webrtc.Configuration
 	configure func(*webrtc.SettingEngine)
+	turns     bool     // the client offers the extension for its rotation
 	layers    []string // of a simulcast; pictures are sent as the last one
 }
 
@@ -150,6 +151,9 @@ func newClient(t testing.TB, o clientOptions) *client {
 	engine, registry := &webrtc.MediaEngine{}, &interceptor.Registry{}
 	require.NoError(t, engine.RegisterDefaultCodecs())
 	require.NoError(t, webrtc.RegisterDefaultInterceptors(engine, registry))
+	if o.turns {
+		require.NoError(t, engine.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: "urn:3gpp:video-orientation"}, webrtc.RTPCodecTypeVideo))
+	}
 	api := webrtc.NewAPI(webrtc.WithSettingEngine(settings), webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(registry))
 	pc, err := api.NewPeerConnection(o.config)
 	require.NoError(t, err)

@@ -25,6 +25,9 @@ var preferred = []assemble.Codec{assemble.H264, assemble.VP8, assemble.VP9}
 // Browsers send the first, aiortc the second.
 var profiles = []string{"42e01f", "42001f", "4d001f", "64001f"}
 
+// orientation is the header extension that says how a picture is rotated (3GPP TS 26.114, section 7.4.5).
+const orientation = "urn:3gpp:video-orientation"
+
 // mediaEngine registers the codecs, each with retransmission.
 func mediaEngine() (*webrtc.MediaEngine, error) {
 	engine := &webrtc.MediaEngine{}
@@ -59,8 +62,10 @@ func mediaEngine() (*webrtc.MediaEngine, error) {
 	if err := register(webrtc.MimeTypeVP9, "profile-id=0"); err != nil {
 		return nil, err
 	}
-	// The extension urn:3gpp:video-orientation is left out: without it, the sender rotates the pictures of a turned
-	// phone itself (3GPP TS 26.114, section 7.4.5).
+	// Without it, Chromium sends no picture of a turned camera.
+	if err := engine.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: orientation}, webrtc.RTPCodecTypeVideo); err != nil {
+		return nil, err
+	}
 	return engine, webrtc.ConfigureSimulcastExtensionHeaders(engine)
 }
 

@@ -20,6 +20,11 @@
 // the last layer. An offer that cannot work is refused with an *OfferError: no video, two videos, nothing to receive,
 // no known codec, or no H.264 where a recording needs it.
 //
+// # Rotation
+//
+// The answer accepts urn:3gpp:video-orientation, without which Chromium sends no picture of a turned camera. Each
+// picture has its rotation; streaming/decode makes it upright.
+//
 // # States
 //
 //	Waiting -> Connected        ICE and DTLS have succeeded

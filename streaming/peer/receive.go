@@ -42,6 +42,11 @@ func (p *Peer) receive(track *webrtc.TrackRemote, receiver *webrtc.RTPReceiver) 
 		before.stop()
 		r.earlier = before.total()
 	}
+	for _, e := range receiver.GetParameters().HeaderExtensions {
+		if e.URI == orientation {
+			r.pictures.WithOrientation(uint8(e.ID)) //nolint:gosec // an id has 8 bits
+		}
+	}
 	if !repairs(track.Codec()) {
 		r.pictures.WithoutRepair()
 	}

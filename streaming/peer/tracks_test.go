@@ -32,6 +32,45 @@ func (c *client) another(t testing.TB, seed uint64) *webrtc.TrackLocalStaticRTP 
 	return track
 }
 
+// TestATurnedClient sends its rotation as libwebrtc does: in the last packet of a picture, and only when it changes.
+func TestATurnedClient(t *testing.T) {
+	t.Parallel()
+	for _, mime := range []string{webrtc.MimeTypeH264, webrtc.MimeTypeVP8} {
+		t.Run(mime, func(t *testing.T) {
+			t.Parallel()
+			s, got, c := listen(t, peer.Options{}), newSink(), newClient(t, clientOptions{turns: true, mime: mime})
+			c.join(t, open(t, s, got.session("st_1")))
+			got.waitState(t, peer.Connected)
+			id := uint8(0)
+			for _, e := range c.pc.GetSenders()[0].GetParameters().HeaderExtensions {
+				if e.URI == "urn:3gpp:video-orientation" {
+					id = uint8(e.ID)
+				}
+			}
+			require.NotZero(t, id, "it is negotiated")
+			var want []int
+			for i := range 24 {
+				c.extend = func(h *rtp.Header) {
+					if i%6 == 0 && i > 0 && h.Marker {
+						require.NoError(t, h.SetExtension(id, []byte{8 | byte(i/6)})) // with the bit of a camera at the back
+					}
+				}
+				c.send()
+				want = append(want, i/6*90)
+				time.Sleep(10 * time.Millisecond)
+			}
+			got.waitFrames(t, len(want))
+			got.mu.Lock()
+			defer got.mu.Unlock()
+			var rotations []int
+			for _, f := range got.frames {
+				rotations = append(rotations, f.Rotation)
+			}
+			require.Equal(t, want, rotations)
+		})
+	}
+}
+
 // TestTheTrackIsReplaced starts the encoder of the client again, in each way that keeps the connection.
 func TestTheTrackIsReplaced(t *testing.T) {
 	t.Parallel()
