@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -77,46 +74,18 @@ func clipBytes(t testing.TB, rendered func() (string, error)) []byte {
 	return data
 }
 
-// unindexed is a clip with its index at the end, so that a truncated copy has none.
-func unindexed(t testing.TB) []byte {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), toolTimeout)
-	defer cancel()
-	path := filepath.Join(t.TempDir(), "unindexed.mp4")
-	out, err := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-i", clip(t, signsClip), "-c", "copy", path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return data
-}
-
 // site is a TLS server on loopback from which the service may fetch videos.
 type site struct {
 	*httptest.Server
 	caFile string
-	// arrived gets a signal when a slow fetch starts; closing resume sends the rest.
+	// arrived gets a signal when a fetch starts; closing resume sends the rest.
 	arrived chan struct{}
 	resume  chan struct{}
 }
 
 func newSite() (*site, error) {
 	s := &site{arrived: make(chan struct{}, 8), resume: make(chan struct{})}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/clip.mp4", func(w http.ResponseWriter, r *http.Request) { s.serveClip(w, r, false) })
-	mux.HandleFunc("/slow.mp4", func(w http.ResponseWriter, r *http.Request) { s.serveClip(w, r, true) })
-	mux.HandleFunc("/cut.mp4", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", "100000")
-		_, _ = io.WriteString(w, "the rest is missing")
-	})
-	mux.HandleFunc("/huge.mp4", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", strconv.FormatInt(2147483648+1, 10))
-		w.WriteHeader(http.StatusOK)
-	})
-	mux.HandleFunc("/text.mp4", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "this is not a video") })
-	mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
-	})
-	s.Server = httptest.NewTLSServer(mux)
+	s.Server = httptest.NewTLSServer(http.HandlerFunc(s.serveSlowly))
 	file, err := os.CreateTemp(workshop, "ca-*.pem")
 	if err != nil {
 		return nil, err
@@ -126,7 +95,8 @@ func newSite() (*site, error) {
 	return s, errors.Join(err, file.Close())
 }
 
-func (s *site) serveClip(w http.ResponseWriter, r *http.Request, slow bool) {
+// serveSlowly sends the second half of signsClip after a signal.
+func (s *site) serveSlowly(w http.ResponseWriter, r *http.Request) {
 	path, err := signsClip()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -138,20 +108,15 @@ func (s *site) serveClip(w http.ResponseWriter, r *http.Request, slow bool) {
 		return
 	}
 	w.Header().Set("Content-Length", fmt.Sprint(len(data)))
-	if slow {
-		_, _ = w.Write(data[:len(data)/2])
-		_ = http.NewResponseController(w).Flush()
-		s.arrived <- struct{}{}
-		select {
-		case <-s.resume:
-		case <-r.Context().Done():
-			return
-		case <-time.After(time.Minute):
-			return
-		}
-		data = data[len(data)/2:]
+	_, _ = w.Write(data[:len(data)/2])
+	_ = http.NewResponseController(w).Flush()
+	s.arrived <- struct{}{}
+	select {
+	case <-s.resume:
+		_, _ = w.Write(data[len(data)/2:])
+	case <-r.Context().Done():
+	case <-time.After(time.Minute):
 	}
-	_, _ = w.Write(data)
 }
 
 // settings allow a service to fetch from the site.

@@ -254,21 +254,17 @@ func ownServiceLater(t *testing.T, settings ...string) *service {
 	return s
 }
 
-// shared is the service that most tests use, with a web site for videos by URL.
+// shared is the service that most tests use.
 var shared struct {
 	sync.Once
 	*service
-	site *site
-	err  error
+	err error
 }
 
 func sharedService(t testing.TB) *service {
 	t.Helper()
 	shared.Do(func() {
-		if shared.site, shared.err = newSite(); shared.err != nil {
-			return
-		}
-		s, err := newService(append(shared.site.settings(), "VQA_MAX_CONCURRENT_ANALYSES=64", "VQA_CAP_LOOPBACK=true")...)
+		s, err := newService("VQA_MAX_CONCURRENT_ANALYSES=64", "VQA_CAP_LOOPBACK=true")
 		if err == nil {
 			err = s.start()
 		}
@@ -284,9 +280,6 @@ func sharedService(t testing.TB) *service {
 }
 
 func closeShared() error {
-	if shared.site != nil {
-		shared.site.Close()
-	}
 	if shared.service == nil {
 		return nil
 	}

@@ -22,8 +22,6 @@ const goneWithin = time.Minute
 func TestDeletedContentGoes(t *testing.T) {
 	t.Parallel()
 	s := ownService(t, "VQA_ARTIFACTS=false", "VQA_DEMO=false")
-	t.Run("deleted while it is completed", func(t *testing.T) { deleteInComplete(t, s) })
-	t.Run("deleted before it is completed", func(t *testing.T) { deleteUploaded(t, s) })
 	t.Run("object folder gone", func(t *testing.T) { loseObjects(t, s) })
 	t.Run("killed", func(t *testing.T) { killInDelete(t, s) })
 	t.Run("leftovers of a kill between any two steps", func(t *testing.T) { plantLeftovers(t, s) })
@@ -52,41 +50,6 @@ func requireNoFiles(t *testing.T, s *service, ids ...string) {
 	})
 	require.True(t, gone, "still there after %s: %v", goneWithin, left)
 	t.Logf("gone after %s", time.Since(began).Round(10*time.Millisecond))
-}
-
-func deleteInComplete(t *testing.T, s *service) {
-	c := s.account(t, 100)
-	data := clipBytes(t, signsClip)
-	var ids []string
-	for i := range 8 {
-		id, put := c.upload(t, data)
-		require.Equal(t, http.StatusOK, put.status, "%s", put.raw)
-		var both sync.WaitGroup
-		var completed, deleted answer
-		both.Go(func() { completed = c.complete(t, id) })
-		both.Go(func() {
-			<-time.After(time.Duration(i) * 20 * time.Millisecond)
-			deleted = c.call(t, http.MethodDelete, "/v1/videos/"+id, nil)
-		})
-		both.Wait()
-		require.Equal(t, http.StatusOK, deleted.status, "%s", deleted.raw)
-		require.Contains(t, []int{http.StatusOK, http.StatusNotFound}, completed.status, "%s", completed.raw)
-		ids = append(ids, id)
-	}
-	requireNoFiles(t, s, ids...)
-}
-
-// deleteUploaded also uploads to the URL after the deletion, while the URL is still valid.
-func deleteUploaded(t *testing.T, s *service) {
-	c := s.account(t, 100)
-	data := clipBytes(t, signsClip)
-	v := c.call(t, http.MethodPost, "/v1/videos", map[string]any{"content_type": "video/mp4"})
-	require.Equal(t, http.StatusOK, c.put(t, v, data).status)
-	require.Equal(t, http.StatusOK, c.call(t, http.MethodDelete, "/v1/videos/"+v.text("id"), nil).status)
-	requireNoFiles(t, s, v.text("id"))
-	late := c.put(t, v, data)
-	require.Equal(t, "resource_conflict", late.code(), "%s", late.raw)
-	requireNoFiles(t, s, v.text("id"))
 }
 
 // killInDelete kills at random moments of completing and deleting.

@@ -1,22 +1,9 @@
 package main
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
-	"encoding/json"
-	"encoding/pem"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/go-jose/go-jose/v4"
-	"github.com/go-jose/go-jose/v4/jwt"
 	"github.com/stretchr/testify/require"
-
-	"vqa/domain/fault"
 )
 
 func TestCheckSessions(t *testing.T) {
@@ -44,42 +31,4 @@ func TestCheckSessions(t *testing.T) {
 			require.ErrorContains(t, err, tt.wrong)
 		})
 	}
-}
-
-// TestSessionsOfAPrivateHost checks that the keys may be on a private host with a certificate of the
-// operator's own authority.
-func TestSessionsOfAPrivateHost(t *testing.T) {
-	t.Parallel()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	require.NoError(t, err)
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "one"}}})
-	}))
-	t.Cleanup(server.Close)
-	authority := filepath.Join(t.TempDir(), "ca.pem")
-	encoded := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	require.NoError(t, os.WriteFile(authority, encoded, 0o600))
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: "one"}}, nil)
-	require.NoError(t, err)
-	token, err := jwt.Signed(signer).Claims(jwt.Claims{
-		Issuer: "https://id.example", Subject: "ann", Expiry: jwt.NewNumericDate(time.Now().Add(time.Minute)),
-	}).Serialize()
-	require.NoError(t, err)
-
-	c := config{SessionIssuer: "https://id.example", SessionKeysURL: server.URL + "/keys", EgressCAFile: authority}
-	sessions, err := c.sessions(time.Now)
-	require.NoError(t, err)
-	subject, err := sessions.Verify(t.Context(), token)
-	require.NoError(t, err)
-	require.Equal(t, "ann", subject.Subject)
-
-	c.EgressCAFile = ""
-	distrusting, err := c.sessions(time.Now)
-	require.NoError(t, err)
-	_, err = distrusting.Verify(t.Context(), token)
-	require.True(t, fault.Has(err, fault.UpstreamError), "%v", err)
-
-	none, err := config{}.sessions(time.Now)
-	require.NoError(t, err)
-	require.Nil(t, none)
 }

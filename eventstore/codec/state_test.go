@@ -78,30 +78,3 @@ func TestMarshalStateOfManyHolds(t *testing.T) {
 	}
 	wg.Wait()
 }
-
-// BenchmarkMarshalState is the cost per append of the balance of an account with 256 open
-// holds. In each round one hold is released and another one is made.
-func BenchmarkMarshalState(b *testing.B) {
-	var s credit.State
-	for i := range 256 {
-		s = credit.Evolve(s, held(fmt.Sprintf("an_%03d", i)))
-	}
-	b.Run("unchanged", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := codec.MarshalState(s); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("one new hold", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			s = credit.Evolve(s, credit.Released{SourceID: "an_128", Seconds: 1})
-			s = credit.Evolve(s, held("an_128"))
-			if _, err := codec.MarshalState(s); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}

@@ -72,26 +72,3 @@ func BenchmarkAppendToHandler(b *testing.B) {
 	b.ReportMetric(float64(latencies[len(latencies)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(latencies[len(latencies)*95/100].Microseconds())/1000, "p95-ms")
 }
-
-// BenchmarkDelivery measures the rate at which a backlog is delivered.
-func BenchmarkDelivery(b *testing.B) {
-	store, f := newLog(b)
-	w := eventstore.Write{Stream: eventstore.StreamID{Category: "test", ID: "a"}}
-	for range b.N {
-		w.Events = append(w.Events, eventstore.NewEvent{Event: storetest.Noted{Text: "a"}})
-	}
-	_, err := storetest.Append(b.Context(), store, eventstore.Batch{Writes: []eventstore.Write{w}})
-	require.NoError(b, err)
-	ctx, cancel := context.WithCancel(b.Context())
-	b.ResetTimer()
-	seen := 0
-	err = f.Subscribe(ctx, "bench", func(context.Context, eventstore.Recorded) error {
-		if seen++; seen == b.N {
-			b.StopTimer()
-			cancel()
-		}
-		return nil
-	})
-	require.NoError(b, err)
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
-}

@@ -158,27 +158,3 @@ func TestWithoutADatabaseNothingIsCounted(t *testing.T) {
 	_, err := w.Allow(t.Context(), "s", time.Second, minute)
 	require.Error(t, err)
 }
-
-// BenchmarkWindows measures the time to count a request, with one and with several callers.
-func BenchmarkWindows(b *testing.B) {
-	pool := connect(b)
-	for _, callers := range []int{1, 8, 64} {
-		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			w := node.NewWindows(pool)
-			var left atomic.Int64
-			left.Store(int64(b.N))
-			var all sync.WaitGroup
-			for caller := range callers {
-				subject := fmt.Sprintf("reads/key_%d", caller%10)
-				all.Go(func() {
-					for left.Add(-1) >= 0 {
-						if _, _, err := w.Take(b.Context(), subject, 600, time.Now()); err != nil {
-							b.Error(err)
-						}
-					}
-				})
-			}
-			all.Wait()
-		})
-	}
-}

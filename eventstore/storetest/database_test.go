@@ -89,10 +89,3 @@ func TestConfigOfExternalServer(t *testing.T) {
 	_, err = configOf("host=localhost")
 	require.ErrorContains(t, err, "expected postgres://")
 }
-
-func BenchmarkDatabase(b *testing.B) {
-	migrate := func(ctx context.Context, url string) error { return exec(ctx, url, "create table things (name text)") }
-	for b.Loop() {
-		Database(b, migrate, "benchmark")
-	}
-}

@@ -95,23 +95,3 @@ func TestAbsenceInAnEmptyTree(t *testing.T) {
 	require.Empty(t, neighbors)
 	require.NoError(t, translog.VerifyAbsence(tree.Tree(), "acct_1", nil))
 }
-
-func BenchmarkAccountTree(b *testing.B) {
-	var tree translog.AccountTree
-	var all []translog.Account
-	for n := range 1_000_000 {
-		all = append(all, translog.Account{ID: fmt.Sprintf("acct_%07d", n), Version: 1, PostedSeconds: int64(n)})
-	}
-	tree.Put(all...)
-	r := rand.New(rand.NewPCG(1, 2))
-	for b.Loop() {
-		var changed []translog.Account
-		for range 100 {
-			a := all[r.IntN(len(all))]
-			a.Version++
-			changed = append(changed, a)
-		}
-		tree.Put(changed...)
-		tree.Tree()
-	}
-}

@@ -30,22 +30,3 @@ func FuzzCanvas(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkJPEG(b *testing.B) {
-	c := newCanvas(512)
-	for i := range c.planes {
-		c.planes[i] = byte(i * i >> 7)
-	}
-	alpha := c.planes[len(c.planes)-512*512:]
-	for i := range alpha {
-		alpha[i] = 255
-		if i >= 512*288 {
-			alpha[i] = 0
-		}
-	}
-	for b.Loop() {
-		if _, err := c.jpeg(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -152,22 +152,6 @@ func TestOneDecisionStands(t *testing.T) {
 	}
 }
 
-func TestDeviceCodesExpire(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	caller := w.account(0)
-	_, pending := w.claimOf("address")
-	_, approved := w.claimOf("address")
-	require.NoError(t, w.ApproveDeviceCode(t.Context(), caller, approved))
-	w.clock.advance(account.DeviceCodeLife)
-	w.requireUnchanged(func() {
-		requireFault(t, w.ApproveDeviceCode(t.Context(), caller, pending), fault.DeviceCodeExpired)
-		requireFault(t, w.DenyDeviceCode(t.Context(), caller, pending), fault.DeviceCodeExpired)
-		_, err := w.CollectKey(t.Context(), approved, caller.AccountID, "req_1")
-		requireFault(t, err, fault.DeviceCodeExpired)
-	})
-}
-
 func TestOpenClaimsOfAnAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -202,21 +186,6 @@ func TestOpenClaimsOfAnAddress(t *testing.T) {
 	})
 	w.clock.advance(account.DeviceCodeLife)
 	require.NoError(t, request(0))
-}
-
-func TestWrongUserCodes(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	caller, other := w.account(0), w.account(0)
-	require.NoError(t, w.EnterUserCode(t.Context(), caller, true))
-	errs := together(15, func(int) error { return w.EnterUserCode(t.Context(), caller, false) })
-	require.Equal(t, map[string]int{"ok": 10, "rate_limit_exceeded": 5}, tally(errs))
-	w.requireUnchanged(func() {
-		requireFault(t, w.EnterUserCode(t.Context(), caller, true), fault.RateLimitExceeded)
-		require.NoError(t, w.EnterUserCode(t.Context(), other, true))
-	})
-	w.clock.advance(account.MissedCodesWindow)
-	require.NoError(t, w.EnterUserCode(t.Context(), caller, true))
 }
 
 // TestAFullAccountCollectsLater: a key can be collected later, when the account has fewer keys.

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"strings"
 	"sync"
@@ -22,64 +21,6 @@ func keyOf(w *world, caller Caller, keyID string) account.Key {
 	return stateOf(w, accounts, caller.AccountID).Keys[keyID]
 }
 
-func TestMintKey(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	caller := w.account(0)
-	before := len(w.history())
-	minted, err := w.MintKey(t.Context(), caller, "dashboard", []string{"videos:read", "keys:write"})
-	require.NoError(t, err)
-	require.Regexp(t, `^svc_live_`, minted.Secret)
-	require.Equal(t, account.HashSecret(minted.Secret), minted.SecretHash)
-	require.Equal(t, account.Paid, minted.Tier)
-	require.Equal(t, keyOf(w, caller, minted.ID), minted.Key)
-	recorded := w.history()[before:]
-	require.Equal(t, []string{"account.key_issued"}, types(recorded))
-	data, err := json.Marshal(recorded)
-	require.NoError(t, err)
-	require.NotContains(t, string(data), minted.Secret, "the log contains no secret")
-
-	narrow := Caller{AccountID: caller.AccountID, KeyID: minted.ID, Livemode: true, RequestID: "req_2"}
-	w.requireUnchanged(func() {
-		_, err = w.MintKey(t.Context(), narrow, "more", []string{"usage:read"})
-		requireFault(t, err, fault.InsufficientScope)
-		_, err = w.RotateKey(t.Context(), narrow, caller.KeyID, false)
-		requireFault(t, err, fault.InsufficientScope)
-		narrow.Livemode = false
-		_, err = w.MintKey(t.Context(), narrow, "test", nil)
-		requireFault(t, err, fault.ResourceNotFound)
-	})
-
-	sandbox, _ := w.sandbox()
-	test, err := w.MintKey(t.Context(), sandbox, "second", nil)
-	require.NoError(t, err)
-	require.Regexp(t, `^svc_test_`, test.Secret)
-	require.Equal(t, w.Now().Add(7*24*time.Hour), *test.ExpiresAt)
-}
-
-func TestRotateKey(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	caller, other := w.account(0), w.account(0)
-	next, err := w.RotateKey(t.Context(), caller, caller.KeyID, false)
-	require.NoError(t, err)
-	require.Equal(t, []string{caller.KeyID, "test"}, []string{next.RotatedFrom, next.Name})
-	old := keyOf(w, caller, caller.KeyID)
-	require.NoError(t, old.Check(w.Now()))
-	requireFault(t, old.Check(w.Now().Add(24*time.Hour)), fault.KeyExpired)
-	require.NoError(t, keyOf(w, caller, next.ID).Check(w.Now().Add(1000*24*time.Hour)))
-
-	last, err := w.RotateKey(t.Context(), caller, next.ID, true)
-	require.NoError(t, err)
-	requireFault(t, keyOf(w, caller, next.ID).Check(w.Now()), fault.KeyRevoked)
-	w.requireUnchanged(func() {
-		_, err = w.RotateKey(t.Context(), caller, next.ID, false)
-		requireFault(t, err, fault.ResourceConflict)
-		_, err = w.RotateKey(t.Context(), other, last.ID, true)
-		requireFault(t, err, fault.ResourceNotFound)
-	})
-}
-
 // TestRotateTogether: of simultaneous rotations of a key, also on another node, one succeeds.
 func TestRotateTogether(t *testing.T) {
 	t.Parallel()
@@ -92,25 +33,6 @@ func TestRotateTogether(t *testing.T) {
 	})
 	require.Equal(t, map[string]int{"ok": 1, "resource_conflict": 15}, tally(errs))
 	require.Len(t, stateOf(one, accounts, caller.AccountID).Keys, 2)
-}
-
-func TestRevokeOwnKey(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	caller, other := w.account(0), w.account(0)
-	minted, err := w.MintKey(t.Context(), caller, "n", nil)
-	require.NoError(t, err)
-	w.requireUnchanged(func() {
-		requireFault(t, w.RevokeOwnKey(t.Context(), other, minted.ID), fault.ResourceNotFound)
-		test := caller
-		test.Livemode = false
-		requireFault(t, w.RevokeOwnKey(t.Context(), test, minted.ID), fault.ResourceNotFound)
-	})
-	require.NoError(t, w.RevokeOwnKey(t.Context(), caller, minted.ID))
-	requireFault(t, keyOf(w, caller, minted.ID).Check(w.Now()), fault.KeyRevoked)
-	w.requireUnchanged(func() {
-		require.NoError(t, w.RevokeOwnKey(t.Context(), caller, minted.ID), "revoking is idempotent")
-	})
 }
 
 func TestRestrictAccount(t *testing.T) {
@@ -128,29 +50,6 @@ func TestRestrictAccount(t *testing.T) {
 	last := w.history()[len(w.history())-1]
 	require.Equal(t, "operator:jo", last.Meta.Actor)
 	require.Equal(t, "settled", last.Event.(account.Unrestricted).Reason)
-}
-
-func TestImportKey(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	caller := w.account(0)
-	order := LegacyKey{AccountID: caller.AccountID, Name: "old", Secret: "pk_" + strings.Repeat("a", 30), Operator: "jo"}
-	keyID, err := w.ImportKey(t.Context(), order)
-	require.NoError(t, err)
-	k := keyOf(w, caller, keyID)
-	require.True(t, k.Legacy && k.Livemode())
-	require.Equal(t, account.HashSecret(order.Secret), k.SecretHash)
-	w.requireUnchanged(func() {
-		_, err = w.ImportKey(t.Context(), order)
-		requireFault(t, err, fault.ResourceConflict)
-		order.Secret = "svc_live_" + order.Secret
-		_, err = w.ImportKey(t.Context(), order)
-		requireFault(t, err, fault.ValidationFailed)
-	})
-	next, err := w.RotateKey(t.Context(), caller, keyID, true)
-	require.NoError(t, err)
-	require.False(t, next.Legacy)
-	require.Regexp(t, `^svc_live_`, next.Secret)
 }
 
 // keyFlow records an event of every type of keys and upgrades.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
 )
+
+var errBroken = errors.New("the connection broke")
 
 // TestSimulationFindsBrokenStores checks the simulation itself: with a store that violates one of its
 // guarantees, some seed must report a violation.

@@ -225,28 +225,6 @@ func TestFetch(t *testing.T) {
 	require.NotContains(t, got.Message, "secret", "the text of an internal error is not shown to the caller")
 }
 
-func TestDeleteVideo(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	caller, other := w.account(100), w.account(100)
-	test, fixtureID := w.sandbox()
-	videoID := w.readyVideo(caller)
-	r := w.queued(caller, videoID)
-	w.requireUnchanged(func() {
-		requireFault(t, w.DeleteVideo(t.Context(), caller, videoID), fault.ResourceConflict)
-		requireFault(t, w.DeleteVideo(t.Context(), other, videoID), fault.ResourceNotFound)
-		requireFault(t, w.DeleteVideo(t.Context(), test, videoID), fault.ResourceNotFound)
-		requireFault(t, w.DeleteVideo(t.Context(), caller, fixtureID), fault.ResourceNotFound)
-		requireFault(t, w.DeleteVideo(t.Context(), caller, "video_01JNQ3ZC8A0123456789ABCDEF"), fault.ResourceNotFound)
-	})
-	_, err := w.CancelAnalysis(t.Context(), caller, r.AnalysisID)
-	require.NoError(t, err)
-	require.NoError(t, w.DeleteVideo(t.Context(), caller, videoID))
-	w.requireUnchanged(func() {
-		requireFault(t, w.DeleteVideo(t.Context(), caller, videoID), fault.ResourceNotFound)
-	})
-}
-
 // TestPurgeVideo records once that the bytes of a deleted video are gone.
 func TestPurgeVideo(t *testing.T) {
 	t.Parallel()

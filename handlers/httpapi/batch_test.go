@@ -78,20 +78,6 @@ func TestBatchFromQuestionsToBill(t *testing.T) {
 	require.InDelta(t, -half, debit["seconds_delta"], 0)
 }
 
-func TestBatchOfATestKeyIsDoneAtOnce(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	c := w.tester()
-	got := c.batch(c.key.FixtureVideoID, []string{"Is there a ball?", "Is there a dog?"}, "")
-	require.Equal(t, http.StatusAccepted, got.StatusCode, string(got.raw))
-	for _, item := range got.at("analyses").([]any) {
-		require.Equal(t, "completed", item.(map[string]any)["status"])
-		require.Equal(t, false, item.(map[string]any)["livemode"])
-	}
-	require.EqualValues(t, 0, got.at("pricing.estimated_total_seconds"))
-	w.refused(c.batch("video_"+strings.Repeat("0", 26), twoPrompts, ""), 403, fault.TestKeyFixtureOnly, "")
-}
-
 func TestRefusalsOfABatch(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -1,11 +1,9 @@
 package httpapi_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -122,57 +120,6 @@ func TestPollsOfADeadCode(t *testing.T) {
 	w.advance(account.DeviceCodeLife)
 	w.refused(pending.poll(), http.StatusGone, fault.DeviceCodeExpired, "")
 	w.refused(approved.poll(), http.StatusGone, fault.DeviceCodeExpired, "")
-}
-
-// TestManyPollsAtOnce: of many concurrent polls after the approval, one gets the key.
-func TestManyPollsAtOnce(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	claim := w.requestKey()
-	claim.decide(w.customer(0), true)
-	const polls = 20
-	var wg sync.WaitGroup
-	keys, statuses := make(chan string, polls), make(chan int, polls)
-	for range polls {
-		wg.Go(func() {
-			status, key, err := pollFor(t, w.url+"/v1/keys/request/"+claim.deviceCode)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			statuses <- status
-			if key != "" {
-				keys <- key
-			}
-		})
-	}
-	wg.Wait()
-	close(statuses)
-	require.Len(t, keys, 1)
-	answered := map[int]int{}
-	for status := range statuses {
-		answered[status]++
-	}
-	require.Equal(t, 1, answered[http.StatusOK], answered)
-	require.Equal(t, polls-1, answered[http.StatusGone]+answered[http.StatusTooManyRequests], answered)
-}
-
-// pollFor polls once, on any goroutine, and returns the key, if there is one.
-func pollFor(t *testing.T, address string) (status int, key string, err error) {
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		return 0, "", err
-	}
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return 0, "", err
-	}
-	defer func() { _ = got.Body.Close() }()
-	var body struct {
-		APIKey string `json:"api_key"`
-	}
-	err = json.NewDecoder(got.Body).Decode(&body)
-	return got.StatusCode, body.APIKey, err
 }
 
 func TestRequestsForAKey(t *testing.T) {

@@ -74,16 +74,6 @@ func TestRerunAfterAnIncident(t *testing.T) {
 	require.Empty(t, c.do(http.MethodGet, "/v1/credits?kind=analysis_debit", "").at("transactions"))
 }
 
-func TestRerunNeedsItsVideo(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	c := w.customer(10)
-	videoID := c.ready()
-	originalID := c.failedInIncident(videoID)
-	require.Equal(t, http.StatusOK, c.do(http.MethodDelete, "/v1/videos/"+videoID, "").StatusCode)
-	w.refused(c.do(http.MethodPost, "/v1/analyses/"+originalID+"/rerun", ""), 409, fault.ResourceConflict, "")
-}
-
 func TestParse(t *testing.T) {
 	t.Parallel()
 	w := open(t)

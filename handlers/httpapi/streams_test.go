@@ -364,43 +364,12 @@ func TestARevokedKeyEndsItsConnections(t *testing.T) {
 	c := w.customer(100)
 	id := c.do(http.MethodPost, "/v1/streams", watch).at("id").(string)
 	token := c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["streams:signal"], "stream_id": "`+id+`"}`).at("token").(string)
-	read := func(credential string) <-chan string {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/v1/streams/"+id+"/events", nil)
-		require.NoError(t, err)
-		r.Header.Set("Authorization", "Bearer "+credential)
-		got, err := http.DefaultClient.Do(r)
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = got.Body.Close() })
-		ended := make(chan string, 1)
-		go func() {
-			text, _ := io.ReadAll(got.Body)
-			ended <- string(text)
-		}()
-		return ended
-	}
-	withToken, withKey := read(token), read(c.key.Secret)
+	path := "/v1/streams/" + id + "/events"
+	withToken, withKey := w.stream(path, token), w.stream(path, c.key.Secret)
 	w.advance(time.Hour)
-	select {
-	case text := <-withToken:
-		require.Fail(t, "the expiry of the token ended the connection", text)
-	case <-time.After(200 * time.Millisecond):
-	}
+	time.AfterFunc(200*time.Millisecond, withToken.leave)
+	text, err := io.ReadAll(withToken.Body)
+	require.ErrorIs(t, err, context.Canceled, "the expiry of the token ended the connection: %s", text)
 	require.NoError(t, w.service.RevokeKey(t.Context(), c.key.AccountID, c.key.KeyID, "test", ""))
-	select {
-	case text := <-withKey:
-		require.Contains(t, text, "key_revoked")
-	case <-time.After(30 * time.Second):
-		require.Fail(t, "the connection outlives its key")
-	}
-}
-
-func TestStreamsAreIdempotent(t *testing.T) {
-	t.Parallel()
-	w := open(t, withSlots(1))
-	c := w.customer(100)
-	first := c.do(http.MethodPost, "/v1/streams", watch, "Idempotency-Key", "k")
-	again := c.do(http.MethodPost, "/v1/streams", watch, "Idempotency-Key", "k")
-	require.Equal(t, http.StatusCreated, again.StatusCode, string(again.raw))
-	require.Equal(t, first.raw, again.raw)
-	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
+	require.Contains(t, withKey.rest(t), "key_revoked")
 }

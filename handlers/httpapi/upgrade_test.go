@@ -138,33 +138,6 @@ func TestUpgradeBehindTheIdentityCheck(t *testing.T) {
 	require.Equal(t, 1, kept, "the account number is stored")
 }
 
-// TestOneGrantForOnePerson upgrades 20 sandboxes of one person concurrently, from 20 addresses.
-func TestOneGrantForOnePerson(t *testing.T) {
-	t.Parallel()
-	w := open(t, byHeader, func(o *httpapi.Options) { o.Service.Identities = provider(t) })
-	const sandboxes = 20
-	answers := make([]response, sandboxes)
-	var clients []*client
-	for range sandboxes {
-		clients = append(clients, w.sandbox())
-	}
-	var upgrades sync.WaitGroup
-	for i, c := range clients {
-		upgrades.Go(func() {
-			answers[i] = c.do(http.MethodPost, "/v1/keys/upgrade", `{"forge_token": "token-7"}`, "X-Address", fmt.Sprint(i))
-		})
-	}
-	upgrades.Wait()
-	tally, granted := map[string]int{}, int64(0)
-	for i, a := range answers {
-		code, _ := a.at("error.code").(string)
-		tally[fmt.Sprint(a.StatusCode, " ", code)]++
-		granted += clients[i].balance().PostedSeconds
-	}
-	require.Equal(t, map[string]int{"201 ": 1, "409 forge_account_already_used": sandboxes - 1}, tally)
-	require.Equal(t, int64(6000), granted)
-}
-
 // TestUpgradedKeyEndsWhenIdle: every recorded use extends the life of the key.
 func TestUpgradedKeyEndsWhenIdle(t *testing.T) {
 	t.Parallel()

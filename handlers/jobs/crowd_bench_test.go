@@ -6,6 +6,7 @@ import (
 	"flag"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -155,4 +156,20 @@ func answered(b *testing.B, z *Analyzer, p *examination, name string) {
 	answer.Decide(p.query, s.Evidence, s.rules)
 	b.ReportMetric(time.Since(began).Seconds(), name+"-decide-s")
 	b.ReportMetric(float64(s.frameCount()), "pictures")
+}
+
+// peakMB is the largest memory of this process so far.
+func peakMB(b *testing.B) float64 {
+	b.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	require.NoError(b, err)
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "VmHWM:" {
+			kb, err := strconv.ParseFloat(fields[1], 64)
+			require.NoError(b, err)
+			return kb / 1024
+		}
+	}
+	b.Fatal("no VmHWM")
+	return 0
 }

@@ -81,22 +81,3 @@ func BenchmarkFinish(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkPush records pictures of 10 kB. An iteration is a picture.
-func BenchmarkPush(b *testing.B) {
-	s := newSession(b, newBucket(b), record.Options{})
-	pictures := noise(30, 10_000)
-	b.ReportAllocs()
-	for i := range b.N {
-		p := pictures[i%30]
-		p.Time, p.At = int64(i)*3000, epoch.Add(time.Duration(i)*time.Second/30)
-		s.Push(p)
-		if i%300 == 0 {
-			b.StopTimer()
-			s.await(int64(i) - 900)
-			b.StartTimer()
-		}
-	}
-	b.StopTimer()
-	require.NoError(b, s.Err())
-}

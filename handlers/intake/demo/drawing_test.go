@@ -47,16 +47,3 @@ func draw(t testing.TB, scene Scene, path string) error {
 	return ffmpegtest.Encode(t, path, ffmpegtest.Format{Width: width, Height: height, FPS: fps}, d.durationS*fps,
 		func(atS float64) []byte { return frame(atS).Pix })
 }
-
-// BenchmarkDraw measures the time for one clip.
-func BenchmarkDraw(b *testing.B) {
-	for _, scene := range Scenes() {
-		b.Run(scene.Name, func(b *testing.B) {
-			for b.Loop() {
-				if err := draw(b, scene, b.TempDir()+"/clip.mp4"); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

@@ -58,7 +58,6 @@ func TestATakenOverProcess(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, listener.Close()) })
 	connect := fmt.Sprintf("exec 7<>/dev/tcp/127.0.0.1/%d && echo reached", listener.Addr().(*net.TCPAddr).Port)
-	victim := fmt.Sprintf("kill -0 %d && echo reached", os.Getpid())
 	readSecret, readInput := "read x <"+secret+" && echo $x", "read x <"+input+" && echo $x"
 
 	type attempt struct {
@@ -74,9 +73,7 @@ func TestATakenOverProcess(t *testing.T) {
 		{"writes another file", "echo reached >" + secret + ".new; read x <" + secret + ".new; echo $x", "reached", files, Job{Input: input, Output: input + ".out", OutputBytes: 100}},
 		{"lists a folder", "cd /etc; for f in *; do echo $f; done", "passwd", files, local},
 		{"starts a process", "(echo reached)", "reached", calls, local},
-		{"signals the service", victim, "reached", calls, local},
 		{"connects in spite of the namespace", connect, "reached", network, local},
-		{"connects in spite of seccomp", connect, "reached", calls, local},
 		{"connects to another port than the source's", connect, "reached", files, Job{Input: "http://127.0.0.1:1/"}},
 	}
 	for _, a := range attempts {

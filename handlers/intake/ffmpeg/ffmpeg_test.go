@@ -374,19 +374,3 @@ func TestOldAndMissingPrograms(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, r.Path())
 }
-
-// BenchmarkStart measures a start with and without confinement.
-func BenchmarkStart(b *testing.B) {
-	r := ffmpegtest.Runner(b)
-	b.Run("confined", func(b *testing.B) {
-		for b.Loop() {
-			_, err := r.Output(b.Context(), ffmpeg.Job{OutputArgs: []string{"-version"}}, 1<<20)
-			require.NoError(b, err)
-		}
-	})
-	b.Run("plain", func(b *testing.B) {
-		for b.Loop() {
-			require.NoError(b, exec.CommandContext(b.Context(), r.Path(), "-version").Run())
-		}
-	})
-}
