@@ -2,13 +2,13 @@ package main_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"syscall"
 )
@@ -31,6 +31,17 @@ var sharedWorker = sync.OnceValues(func() (*worker, error) {
 	w := &worker{cmd: exec.Command("nice", "-n", "2", "node", filepath.Join("src", "main.js"), "--threads", "2")}
 	w.cmd.Dir = filepath.Join("..", "..", "gpu", "worker")
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = listener.Close() }() // the worker has a copy
+	socket, err := listener.File()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = socket.Close() }()
+	w.addr, w.cmd.ExtraFiles = listener.Addr().String(), []*os.File{socket}
 	stdin, err := w.cmd.StdinPipe() // the worker ends when this pipe is closed
 	if err != nil {
 		return nil, err
@@ -43,17 +54,9 @@ var sharedWorker = sync.OnceValues(func() (*worker, error) {
 	if err := w.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the worker of the tests: %w", err)
 	}
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	if err != nil {
+	if _, err := bufio.NewReader(stdout).ReadBytes('\n'); err != nil {
 		return nil, fmt.Errorf("the worker of the tests did not start: %w", err)
 	}
-	var said struct {
-		Port int `json:"port"`
-	}
-	if err := json.Unmarshal(line, &said); err != nil {
-		return nil, fmt.Errorf("the worker of the tests printed %q: %w", line, err)
-	}
-	w.addr = "127.0.0.1:" + strconv.Itoa(said.Port)
 	return w, nil
 })
 

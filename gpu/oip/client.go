@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,10 +26,6 @@ const (
 // errTimeout is the cause when the client stopped waiting.
 var errTimeout = fmt.Errorf("the engine did not answer in time: %w", context.DeadlineExceeded)
 
-// Endpoint returns the base URL of a server at the time of a call. An embedded server gets
-// another port at each restart.
-type Endpoint func() (string, error)
-
 // Options of a Client; the zero value of each field takes its default.
 type Options struct {
 	// Model is the model's name on the server.
@@ -37,6 +34,8 @@ type Options struct {
 	Timeout time.Duration
 	// MaxResponseBytes bounds the body of a response.
 	MaxResponseBytes int64
+	// Dial connects to a server over HTTP; by default it connects to the host of the URL over TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 func (o Options) withDefaults() Options {
@@ -54,16 +53,16 @@ func (o Options) withDefaults() Options {
 
 // Client is a gpu.Engine that asks a server over HTTP.
 type Client struct {
-	endpoint Endpoint
-	opts     Options
-	http     *http.Client
+	base string // without a slash at its end
+	opts Options
+	http *http.Client
 }
 
 var _ gpu.Engine = (*Client)(nil)
 
-// Fixed returns the endpoint of a server with a fixed URL. The URL is http or https with a
-// host. It may have a user and password, and a path before /v2.
-func Fixed(rawURL string) (Endpoint, error) {
+// New returns a client of the server at a URL, which is http or https with a host. It may have
+// a user and password, and a path before /v2. It returns an error for any other URL.
+func New(rawURL string, opts Options) (*Client, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, errors.New("inference URL: malformed")
@@ -71,15 +70,10 @@ func Fixed(rawURL string) (Endpoint, error) {
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("inference URL %s: must be http(s)://host[:port][/path]", u.Redacted())
 	}
-	base := strings.TrimRight(u.String(), "/")
-	return func() (string, error) { return base, nil }, nil
-}
-
-// New returns a client of the server at the endpoint.
-func New(endpoint Endpoint, opts Options) *Client {
-	return &Client{endpoint: endpoint, opts: opts.withDefaults(), http: &http.Client{
+	return &Client{base: strings.TrimRight(u.String(), "/"), opts: opts.withDefaults(), http: &http.Client{
 		Transport: &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
+			Proxy:               http.ProxyFromEnvironment, // none for localhost
+			DialContext:         opts.Dial,
 			MaxIdleConnsPerHost: 32,
 			MaxConnsPerHost:     64,
 			// Node closes idle connections after 5 s: close them first.
@@ -87,7 +81,7 @@ func New(endpoint Endpoint, opts Options) *Client {
 			MaxResponseHeaderBytes: 64 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	}}, nil
 }
 
 // Close closes idle connections. The client can still be used.
@@ -167,13 +161,9 @@ type reply struct {
 // call sends one request and returns the response with status 200. Every error is of gpu's
 // kinds.
 func (c *Client) call(ctx context.Context, method, path string, header http.Header, body []byte) (reply, error) {
-	base, err := c.endpoint()
-	if err != nil {
-		return reply{}, &gpu.UnavailableError{Err: err}
-	}
 	limited, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, errTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(limited, method, base+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(limited, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return reply{}, &gpu.UnavailableError{Err: err}
 	}

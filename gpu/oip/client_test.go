@@ -208,12 +208,15 @@ func TestNoServerIsUnavailable(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
-	endpoint, err := oip.Fixed("http://" + listener.Addr().String())
+	away, err := oip.New("http://"+listener.Addr().String(), oip.Options{})
 	require.NoError(t, err)
-	_, err = oip.New(endpoint, oip.Options{}).Detect(t.Context(), request())
+	_, err = away.Detect(t.Context(), request())
 	requireUnavailable(t, err)
 
-	down := oip.New(func() (string, error) { return "", errors.New("starting") }, oip.Options{})
+	down, err := oip.New("http://localhost", oip.Options{Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("starting")
+	}})
+	require.NoError(t, err)
 	requireUnavailable(t, down.Ready(t.Context()))
 }
 
@@ -338,21 +341,21 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-func TestFixedRefusesOtherURLs(t *testing.T) {
+func TestNewRefusesOtherURLs(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{"", "localhost:8000", "ftp://host", "http://", "http://host?x=1", "http://host/#x", "http://a b"} {
-		_, err := oip.Fixed(raw)
+		_, err := oip.New(raw, oip.Options{})
 		require.Error(t, err, raw)
 	}
-	_, err := oip.Fixed("ftp://user:hunter2@host")
+	_, err := oip.New("ftp://user:hunter2@host", oip.Options{})
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "hunter2")
 
-	server := httptest.NewServer(http.NotFoundHandler())
+	asked := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
 	defer server.Close()
-	endpoint, err := oip.Fixed(server.URL + "/prefix/")
+	c, err := oip.New(server.URL+"/prefix/", oip.Options{})
 	require.NoError(t, err)
-	base, err := endpoint()
-	require.NoError(t, err)
-	require.Equal(t, server.URL+"/prefix", base)
+	_, _ = c.Info(t.Context()) // it is no model
+	require.Equal(t, "/prefix/v2/models/detect", <-asked)
 }

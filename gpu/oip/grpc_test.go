@@ -252,12 +252,13 @@ func TestPoolOfBothProtocols(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	gone := "http://" + listener.Addr().String()
+	gone, err := oip.New("http://"+listener.Addr().String(), oip.Options{})
+	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 	s := inferring(raw(good()))
 	s.server, s.model, s.metadata = true, true, &wire.ModelMetadataResponse{Name: "detect"}
 	p := oip.NewPool([]oip.Server{
-		{Name: gone, Engine: oip.New(func() (string, error) { return gone, nil }, oip.Options{})},
+		{Name: "http", Engine: gone},
 		{Name: "grpc", Engine: serveGRPC(t, oip.Options{}, s)},
 	}, oip.PoolOptions{Log: slog.New(slog.DiscardHandler)})
 	defer p.Close()

@@ -110,7 +110,7 @@ func open(raw string, opts Options) (Server, error) {
 		}
 		return Server{Name: raw, Engine: c, Close: c.Close}, nil
 	}
-	endpoint, err := Fixed(raw)
+	c, err := New(raw, opts)
 	if err != nil {
 		return Server{}, err
 	}
@@ -118,7 +118,6 @@ func open(raw string, opts Options) (Server, error) {
 	if err != nil {
 		return Server{}, errors.New("inference URL: malformed")
 	}
-	c := New(endpoint, opts)
 	return Server{Name: u.Redacted(), Engine: c, Close: c.Close}, nil
 }
 

@@ -87,9 +87,8 @@ func client(t *testing.T, opts oip.Options, handler http.Handler) *oip.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	endpoint, err := oip.Fixed(server.URL)
+	c, err := oip.New(server.URL, opts)
 	require.NoError(t, err)
-	c := oip.New(endpoint, opts)
 	t.Cleanup(c.Close)
 	return c
 }

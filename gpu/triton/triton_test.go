@@ -191,9 +191,10 @@ func TestServeRefusesRequestsWhenBusy(t *testing.T) {
 	for name, url := range map[string]string{"HTTP": httpURL, "gRPC": grpcURL} {
 		var engine gpu.Engine
 		if name == "HTTP" {
-			endpoint, err := oip.Fixed(url)
+			client, err := oip.New(url, oip.Options{})
 			require.NoError(t, err)
-			engine = oip.New(endpoint, oip.Options{})
+			t.Cleanup(client.Close)
+			engine = client
 		} else {
 			client, err := oip.NewGRPC(url, oip.Options{})
 			require.NoError(t, err)

@@ -25,15 +25,27 @@ const stopGrace = 6 * time.Second
 // maxLineBytes bounds a line that the child prints.
 const maxLineBytes = 16 << 10
 
-// runChild runs one child to its end and publishes its URL while it serves.
-func (w *Worker) runChild(ctx context.Context) error {
+// node is a process of Node. It does not run in the worker's folder: the kernel enters a folder without
+// regard to the ambient capabilities.
+func (w *Worker) node(ctx context.Context, attributes syscall.SysProcAttr, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, w.opts.NodePath, args...)
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "NODE_ENV=production"}
+	cmd.SysProcAttr = &attributes
+	return cmd
+}
+
+// runChild runs one child to its end and publishes it while it serves.
+func (w *Worker) runChild(ctx context.Context, attributes syscall.SysProcAttr) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, w.opts.NodePath, filepath.Join("src", "main.js"), "--threads", strconv.Itoa(w.opts.Threads))
-	cmd.Dir = w.opts.Dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "NODE_ENV=production"}
-	// In a session of its own, the child does not receive a Ctrl-C meant for the service.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
+	listener, handle, err := newSocket()
+	if err != nil {
+		return fmt.Errorf("make the socket of the child: %w", err)
+	}
+	defer func() { _ = handle.Close() }()
+	cmd := w.node(ctx, attributes, filepath.Join(w.opts.Dir, "src", "main.js"), "--threads", strconv.Itoa(w.opts.Threads))
+	cmd.ExtraFiles = []*os.File{listener} // its descriptor 3
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopGrace
 	// The pipe is kept open and never written to. Its end tells the child that this process
@@ -47,7 +59,9 @@ func (w *Worker) runChild(ctx context.Context) error {
 	stdout := &lines{take: func(line []byte) { announce(line, announced) }}
 	stderr := &lines{take: func(line []byte) { w.opts.Log.Warn("inference worker", slog.String("said", string(line))) }}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	_ = listener.Close() // with the only copy in the child, its end refuses connections
+	if err != nil {
 		return fmt.Errorf("start the child: %w", err)
 	}
 	lowerPriority(cmd.Process.Pid)
@@ -55,10 +69,9 @@ func (w *Worker) runChild(ctx context.Context) error {
 	watch.Go(func() {
 		select {
 		case a := <-announced:
-			url := fmt.Sprintf("http://127.0.0.1:%d", a.Port)
-			w.publish(url, cmd.Process, false)
-			w.opts.Log.Info("inference worker is serving", "port", a.Port, "threads", a.Threads)
-			w.listen(ctx, url, cmd.Process.Pid)
+			w.publish(cmd.Process, handle, false)
+			w.opts.Log.Info("inference worker is serving", "pid", cmd.Process.Pid, "threads", a.Threads)
+			w.listen(ctx, cmd.Process)
 		case <-time.After(startTimeout):
 			_ = cmd.Process.Kill()
 		case <-ctx.Done():
@@ -67,7 +80,7 @@ func (w *Worker) runChild(ctx context.Context) error {
 	err = cmd.Wait()
 	cancel()
 	watch.Wait()
-	w.publish("", nil, false)
+	w.publish(nil, nil, false)
 	if err == nil {
 		err = errors.New("the child exited with status 0")
 	}
@@ -88,11 +101,11 @@ func lowerPriority(pid int) {
 //
 // Processor time tells a hung child from one that other programs starve. A child that waits for
 // something that never comes uses none, so there is a limit by the clock, too.
-func (w *Worker) listen(ctx context.Context, url string, pid int) {
+func (w *Worker) listen(ctx context.Context, child *os.Process) {
 	tick := time.NewTicker(w.opts.Heartbeat)
 	defer tick.Stop()
 	threads := time.Duration(w.opts.Threads)
-	alive := processorTime(pid)
+	alive := processorTime(child.Pid)
 	for missed := 0; missed < patience*missedHeartbeats; {
 		select {
 		case <-tick.C:
@@ -102,7 +115,7 @@ func (w *Worker) listen(ctx context.Context, url string, pid int) {
 		limited, cancel := context.WithTimeout(ctx, w.opts.Heartbeat)
 		err := w.client.Ready(limited)
 		cancel()
-		used := processorTime(pid)
+		used := processorTime(child.Pid)
 		if missed++; err == nil {
 			missed, alive = 0, used
 		}
@@ -110,11 +123,11 @@ func (w *Worker) listen(ctx context.Context, url string, pid int) {
 			break
 		}
 	}
-	w.hung(url)
+	w.hung(child)
 }
 
-// ask notes a request to the child. The returned function notes its end.
-func (w *Worker) ask() (answered func()) {
+// ask notes a request to the child that serves, nil without one. The returned function notes its end.
+func (w *Worker) ask() (child *os.Process, answered func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var used time.Duration
@@ -122,7 +135,7 @@ func (w *Worker) ask() (answered func()) {
 		used = processorTime(w.child.Pid)
 	}
 	w.asked[&used] = struct{}{}
-	return func() {
+	return w.child, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(w.asked, &used)
@@ -157,13 +170,12 @@ func processorTime(pid int) (used time.Duration) {
 
 // announcement is the line with which a child reports that it serves.
 type announcement struct {
-	Port    int `json:"port"`
 	Threads int `json:"threads"`
 }
 
 func announce(line []byte, announced chan<- announcement) {
 	var a announcement
-	if json.Unmarshal(line, &a) != nil || a.Port < 1 || a.Port > 65535 {
+	if json.Unmarshal(line, &a) != nil || a.Threads < 1 {
 		return
 	}
 	select {

@@ -1,12 +1,13 @@
 // Package worker runs the embedded CPU engine: a Node child process (src/) that serves the
-// Open Inference Protocol on a free loopback port.
+// Open Inference Protocol on a Unix socket.
 //
-// It may import gpu, gpu/oip and the standard library, and nothing else of the project.
+// It may import gpu, gpu/oip, golang.org/x/sys and the standard library, and nothing else of the
+// project.
 //
 // States of the child, and their effect on callers of Engine:
 //
 //	starting   spawned, models loading    Ready fails, Detect and Info wait
-//	serving    announced its port         all work
+//	serving    printed that it serves     all work
 //	backing    ended, next start is due   Ready fails, Detect and Info wait
 //	closed     Close was called           all fail
 //
@@ -18,6 +19,10 @@
 //   - A child that used a minute of each thread for one request, or 15 s without a heartbeat, counts as
 //     hung. So does one that took ten times as long by the clock. It is killed and replaced.
 //   - The child gets only PATH of the environment, so no secret of the service.
+//   - Only this process connects to the child. Each child inherits a socket with mode 0600, whose name
+//     is removed before the child starts.
+//   - If this process is root, the child has user 61001. If this user cannot read the program, the
+//     child may read every file, or, where the kernel refuses that too, it stays root. The log says so.
 //
 // A frame is examined once, as a whole. Four overlapping tiles in addition were measured on
 // eight frames of real clips with small or half hidden objects. They changed the best

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,13 +65,12 @@ type Worker struct {
 	done   chan struct{}
 
 	mu sync.Mutex
-	// url of the serving child, else "".
-	url string
-	// changed is closed, and replaced, whenever url or closed changes.
+	// child is the process that serves, else nil; socket leads to its socket.
+	child  *os.Process
+	socket *os.File
+	// changed is closed, and replaced, whenever child or closed changes.
 	changed chan struct{}
 	closed  bool
-	// child is the process that serves at url, else nil.
-	child *os.Process
 	// asked has the processor time of the child at the start of each request that it has not answered.
 	asked map[*time.Duration]struct{}
 }
@@ -124,6 +124,8 @@ func Start(ctx context.Context, opts Options) (*Worker, error) {
 		if opts.Dir, err = find(); err != nil {
 			return nil, err
 		}
+	} else if opts.Dir, err = filepath.Abs(opts.Dir); err != nil {
+		return nil, fmt.Errorf("inference worker: %w", err)
 	} else if err := check(opts.Dir); err != nil {
 		return nil, err
 	}
@@ -141,7 +143,10 @@ func Start(ctx context.Context, opts Options) (*Worker, error) {
 	}
 	lifetime, stop := context.WithCancel(ctx)
 	w := &Worker{opts: opts, stop: stop, done: make(chan struct{}), changed: make(chan struct{}), asked: map[*time.Duration]struct{}{}}
-	w.client = oip.New(w.endpoint, oip.Options{Timeout: patience * opts.Timeout})
+	if w.client, err = oip.New("http://localhost", oip.Options{Timeout: patience * opts.Timeout, Dial: w.dial}); err != nil {
+		stop()
+		return nil, err
+	}
 	go w.supervise(lifetime)
 	return w, nil
 }
@@ -163,11 +168,12 @@ func (w *Worker) supervise(ctx context.Context) {
 	// not end earlier.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer w.publish("", nil, true)
+	defer w.publish(nil, nil, true)
+	attributes := w.attributes(ctx)
 	backoff := minBackoff
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := w.runChild(ctx)
+		err := w.runChild(ctx, attributes)
 		if ctx.Err() != nil {
 			return
 		}
@@ -184,24 +190,26 @@ func (w *Worker) supervise(ctx context.Context) {
 }
 
 // publish wakes the callers that wait for a change of state.
-func (w *Worker) publish(url string, child *os.Process, closed bool) {
+func (w *Worker) publish(child *os.Process, socket *os.File, closed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.url, w.child, w.closed = url, child, closed
+	w.child, w.socket, w.closed = child, socket, closed
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-func (w *Worker) endpoint() (string, error) {
+// dial connects to the child that serves.
+func (w *Worker) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	socket, closed := w.socket, w.closed
+	w.mu.Unlock()
 	switch {
-	case w.closed:
-		return "", errors.New("the inference worker is closed")
-	case w.url == "":
-		return "", errors.New("the inference worker is starting")
+	case closed:
+		return nil, errors.New("the inference worker is closed")
+	case socket == nil:
+		return nil, errors.New("the inference worker is starting")
 	}
-	return w.url, nil
+	return new(net.Dialer).DialContext(ctx, "unix", path(socket))
 }
 
 // await returns when a child serves, or with an error after startWait.
@@ -210,7 +218,7 @@ func (w *Worker) await(ctx context.Context) error {
 	defer limit.Stop()
 	for {
 		w.mu.Lock()
-		up, closed, changed := w.url != "", w.closed, w.changed
+		up, closed, changed := w.child != nil, w.closed, w.changed
 		w.mu.Unlock()
 		if up || closed {
 			return nil
@@ -225,13 +233,13 @@ func (w *Worker) await(ctx context.Context) error {
 	}
 }
 
-// hung kills the child at a URL, if it still serves there.
-func (w *Worker) hung(url string) {
+// hung kills a child, if it still serves.
+func (w *Worker) hung(child *os.Process) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if url != "" && w.url == url {
+	if child != nil && w.child == child {
 		w.opts.Log.Warn("inference worker hangs and was killed")
-		_ = w.child.Kill() // it does not react to SIGTERM
+		_ = child.Kill() // it does not react to SIGTERM
 	}
 }
 
@@ -243,11 +251,11 @@ func (e engine) Detect(ctx context.Context, req gpu.Request) (gpu.Response, erro
 	if err := e.w.await(ctx); err != nil {
 		return gpu.Response{}, err
 	}
-	url, _ := e.w.endpoint()
-	defer e.w.ask()()
+	child, answered := e.w.ask()
+	defer answered()
 	resp, err := e.w.client.Detect(ctx, req)
 	if _, unavailable := errors.AsType[*gpu.UnavailableError](err); unavailable && errors.Is(err, context.DeadlineExceeded) {
-		e.w.hung(url)
+		e.w.hung(child)
 	}
 	return resp, err
 }

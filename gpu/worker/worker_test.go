@@ -173,21 +173,28 @@ func TestAStarvedChildIsKept(t *testing.T) {
 	require.Equal(t, child.Pid, serving(t, w).Pid)
 }
 
+// program returns a folder whose main.js has this text. Only its owner can read it.
+func program(t *testing.T, text string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, content := range map[string]string{"node_modules/@vladmandic/human/package.json": "{}", "src/main.js": text} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	}
+	return dir
+}
+
 // TestAnEndlessLoopIsReplaced has a child whose thread never answers, and which is alive.
 func TestAnEndlessLoopIsReplaced(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for name, text := range map[string]string{"node_modules/@vladmandic/human/package.json": "{}", "src/main.js": `
+	dir := program(t, `
 		const { Worker } = require('node:worker_threads')
 		const server = require('node:http').createServer((request, response) => {
 			if (request.method === 'POST') new Worker('for (;;);', { eval: true })
 			else response.end('{}')
 		})
-		server.listen(0, '127.0.0.1', () => console.log(JSON.stringify({ port: server.address().port, threads: 1 })))`} {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	}
+		server.listen({ fd: 3 }, () => console.log(JSON.stringify({ threads: 1 })))`)
 	w := start(t, Options{Dir: dir, Threads: 1, Timeout: 500 * time.Millisecond, Heartbeat: 100 * time.Millisecond})
 	child := serving(t, w)
 	w.mu.Lock()
@@ -242,14 +249,7 @@ func TestStartRefusesUnusableFolders(t *testing.T) {
 
 func TestChildThatCannotStartIsRestarted(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for path, content := range map[string]string{
-		"src/main.js": "console.error('broken on purpose'); process.exit(3)",
-		"node_modules/@vladmandic/human/package.json": "{}",
-	} {
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, path), []byte(content), 0o600))
-	}
+	dir := program(t, "console.error('broken on purpose'); process.exit(3)")
 	said := &until{want: "broken on purpose", count: 2, reached: make(chan struct{})}
 	w, err := Start(t.Context(), Options{Dir: dir, Log: slog.New(slog.NewTextHandler(said, nil))})
 	require.NoError(t, err)

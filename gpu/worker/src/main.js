@@ -1,6 +1,6 @@
 /**
- * Entry point. Listens on a free port of the loopback interface and, once every
- * thread is warm, prints one line of JSON: {"port": number, "threads": number}.
+ * Entry point. Serves on the listening socket that the parent passes as file descriptor 3.
+ * Once every thread is warm, it prints one line of JSON: {"threads": number}.
  *
  * Ends when its standard input closes, because the parent has ended; on SIGTERM and SIGINT
  * after the requests in progress; and with status 1 when a thread dies. Then the parent
@@ -31,8 +31,8 @@ pool.on('crash', (err) => {
   process.exit(1);
 });
 const server = createServer(pool, weights);
-server.listen(0, '127.0.0.1', () => {
-  process.stdout.write(`${JSON.stringify({ port: server.address().port, threads })}\n`);
+server.listen({ fd: 3 }, () => {
+  process.stdout.write(`${JSON.stringify({ threads })}\n`);
 });
 for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, stop);
 

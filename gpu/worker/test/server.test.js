@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import net from 'node:net';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -13,9 +14,13 @@ const SIGN = [0.383, 0.208, 0.617, 0.625];
 
 /** Starts the worker as its parent program does. */
 async function startWorker(...flags) {
-  const child = spawn(process.execPath, [main, '--threads', '2', ...flags], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const socket = net.createServer().listen(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  const child = spawn(process.execPath, [main, '--threads', '2', ...flags], { stdio: ['pipe', 'pipe', 'inherit', socket._handle.fd] });
+  socket.close(); // from now on, only the child accepts connections
   const [line] = await once(createInterface(child.stdout), 'line');
-  const { port, threads } = JSON.parse(line);
+  const { threads } = JSON.parse(line);
   return { child, threads, url: `http://127.0.0.1:${port}` };
 }
 
