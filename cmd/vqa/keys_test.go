@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"testing"
 	"time"
@@ -17,21 +16,14 @@ import (
 // TestKeysAndCredits runs the subcommands on a real database. It is not parallel because the commands
 // read the environment.
 func TestKeysAndCredits(t *testing.T) {
-	c := toolConfig(t)
-	t.Setenv("VQA_DATABASE_URL", c.DatabaseURL)
-	t.Setenv("VQA_DATA_DIR", c.DataDir)
+	b := newToolbench(t)
 	vqa := func(into any, args ...string) error {
 		t.Helper()
-		var out, complaint bytes.Buffer
-		root := rootCommand()
-		root.SetArgs(args)
-		root.SetOut(&out)
-		root.SetErr(&complaint)
-		if err := root.ExecuteContext(t.Context()); err != nil {
-			return err
+		out, _, err := b.run(args...)
+		if err == nil {
+			require.NoError(t, json.Unmarshal([]byte(out), into), out)
 		}
-		require.NoError(t, json.Unmarshal(out.Bytes(), into), out.String())
-		return nil
+		return err
 	}
 
 	var live, test issuedKey
@@ -46,11 +38,7 @@ func TestKeysAndCredits(t *testing.T) {
 	require.WithinDuration(t, time.Now().Add(time.Hour), *test.ExpiresAt, time.Minute)
 	require.NotEmpty(t, test.FixtureVideoID)
 
-	var raw bytes.Buffer
-	root := rootCommand()
-	root.SetArgs([]string{"keys", "revoke", live.AccountID, live.KeyID})
-	root.SetOut(&raw)
-	require.NoError(t, root.ExecuteContext(t.Context()))
+	b.text("keys", "revoke", live.AccountID, live.KeyID)
 	var keys []listedKey
 	require.NoError(t, vqa(&keys, "keys", "list", "--account", live.AccountID, "--json"))
 	require.Len(t, keys, 2)
