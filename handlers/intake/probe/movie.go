@@ -77,12 +77,13 @@ type layout struct {
 
 func (b *boxes) layout(whole byteRange) layout {
 	var l layout
+	fragmented := false
 	b.each(whole, func(found box) bool {
 		cut := found.end > whole.to
 		switch found.name {
 		case "moov":
 			if l.movie == (byteRange{}) {
-				l.movie = found.content
+				l.movie, fragmented = found.content, b.find(found.content, "mvex") != byteRange{}
 			}
 		case "moof":
 			l.fragment = found
@@ -90,7 +91,7 @@ func (b *boxes) layout(whole byteRange) layout {
 		if cut && (found.name == "moov" || found.name == "moof" || found.name == "mdat" && l.movie == (byteRange{})) {
 			l.problem = &CutError{whole.to, found.end, found.name != "moof"}
 		}
-		return l.movie == (byteRange{}) || b.isFragmented(l.movie)
+		return l.movie == (byteRange{}) || fragmented
 	})
 	if l.movie != (byteRange{}) || l.problem != nil {
 		return l
@@ -101,8 +102,6 @@ func (b *boxes) layout(whole byteRange) layout {
 	}
 	return l
 }
-
-func (b *boxes) isFragmented(movie byteRange) bool { return b.find(movie, "mvex") != byteRange{} }
 
 func (b *boxes) claimed(movie byteRange) *int64 {
 	fields, version, _ := b.table(b.find(movie, "mvhd"))

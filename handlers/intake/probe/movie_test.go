@@ -196,8 +196,9 @@ func TestTheFirstEnabledTrackCounts(t *testing.T) {
 	}
 }
 
-// TestManyTracks: the time does not grow with tracks multiplied by references to chapters.
-func TestManyTracks(t *testing.T) {
+// TestManyBoxes: the time does not grow with tracks multiplied by references to chapters, nor with fragments multiplied by
+// boxes of the movie.
+func TestManyBoxes(t *testing.T) {
 	t.Parallel()
 	box := func(name string, contents ...[]byte) []byte {
 		content := bytes.Join(contents, nil)
@@ -205,12 +206,14 @@ func TestManyTracks(t *testing.T) {
 	}
 	handler := box("mdia", box("hdlr", []byte("\x00\x00\x00\x00\x00\x00\x00\x00vide")))
 	plain, references := box("trak", box("tkhd", make([]byte, 16)), handler), bytes.Repeat([]byte{1}, maxTableBytes)
-	for name, tracks := range map[string][]byte{
-		"one with many references": append(box("trak", box("tref", box("chap", references)), handler), bytes.Repeat(plain, 20_000)...),
-		"many with many":           bytes.Repeat(box("trak", box("tref", box("chap", references[:4<<10])), box("tkhd", make([]byte, 16)), handler), 5_000),
+	empty := func(name string) []byte { return bytes.Repeat(box(name), maxBoxes-10) }
+	for name, file := range map[string][]byte{
+		"fragments":                append(box("moov", plain, empty("free"), box("mvex")), empty("moof")...),
+		"one with many references": box("moov", box("trak", box("tref", box("chap", references)), handler), bytes.Repeat(plain, 20_000)),
+		"many with many":           box("moov", bytes.Repeat(box("trak", box("tref", box("chap", references[:4<<10])), box("tkhd", make([]byte, 16)), handler), 5_000)),
 	} {
 		began := time.Now()
-		_, err := Inspect(bytes.NewReader(box("moov", tracks)))
+		_, err := Inspect(bytes.NewReader(file))
 		require.NoError(t, err, name)
 		require.Less(t, time.Since(began), 4*time.Second, name)
 	}
