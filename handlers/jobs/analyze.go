@@ -121,18 +121,19 @@ func (z *Analyzer) attempt(ctx context.Context, run command.Run, a analysis.Stat
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !final(err):
-		z.reportOutage(ctx, log, err)
+		z.reportUnended(ctx, log, err)
 		return fmt.Errorf("analyze %s: %w", run.AnalysisID, err)
 	}
 	log.Warn("analysis failed", "error", err)
 	return pausing(z.fail(ctx, run, err))
 }
 
-// reportOutage opens an incident when an attempt waited too long for the engine. An engine
-// that reports ready and answers nothing is found in no other way.
-func (z *Analyzer) reportOutage(ctx context.Context, log *slog.Logger, err error) {
+// reportUnended logs why an attempt did not end the work. It opens an incident when the attempt waited too long for the
+// engine: an engine that reports ready and answers nothing is found in no other way.
+func (z *Analyzer) reportUnended(ctx context.Context, log *slog.Logger, err error) {
 	paused, found := errors.AsType[*pausedError](err)
 	if !found {
+		log.Error("the attempt failed; the sweep makes another one or gives up", "error", err)
 		return
 	}
 	log.Warn("analysis pauses: a part of the infrastructure failed", "part", string(paused.class), "error", paused.err)

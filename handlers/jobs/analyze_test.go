@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"image/jpeg"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -84,8 +85,10 @@ func TestTemporaryFailureIsLeftToTheNextAttempt(t *testing.T) {
 	w := newWorld(t)
 	run := w.ask(t, w.readyVideo(t, shortClip))
 	z := w.analyzer(&gpufixture.Engine{Detections: seen})
-	z.Sources = &lostFor{Sources: z.Sources}
+	var logged bytes.Buffer
+	z.Sources, z.Log = &lostFor{Sources: z.Sources}, slog.New(slog.NewTextHandler(&logged, nil))
 	require.ErrorContains(t, z.Run(t.Context(), run), "no route to the store")
+	require.Contains(t, logged.String(), "no route to the store")
 	require.Equal(t, analysis.Preparing, w.analysis(t, run).Status, "the video has not failed")
 	run.Attempt = 2
 	require.NoError(t, z.Run(t.Context(), run))
