@@ -191,7 +191,8 @@ func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, req
 		}
 	}
 	if work > 0 && !preview {
-		if err := s.admit(ss, caller, work, total); err != nil {
+		// A discount can make the price of a short video 0. That is not for accounts without credits.
+		if err := s.admit(ss, caller, work, max(total, 1)); err != nil {
 			return nil, err
 		}
 	}

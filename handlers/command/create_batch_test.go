@@ -91,6 +91,32 @@ func TestBatchOfUnknownDuration(t *testing.T) {
 	w.requireLaws()
 }
 
+// TestAFreeBatchNeedsCredits: the later prompts about a video of one second cost nothing, and neither does a first prompt
+// that cannot be answered. An account without credits gets no work done in this way.
+func TestAFreeBatchNeedsCredits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.intake.file.DurationMicros = micros(1_000_000)
+	for seconds, code := range map[int64]fault.Code{0: fault.InsufficientCredits, 1: ""} {
+		caller := w.account(seconds)
+		c := batchOf(w.readyVideo(caller), 2)
+		c.Prompts[0] = "Why?"
+		c.ValidateOnly = true
+		preview, err := w.CreateBatch(t.Context(), caller, c)
+		require.NoError(t, err)
+		require.Equal(t, []bool{false, true}, []bool{preview.Analyses[0].Assessable, preview.Analyses[1].Assessable})
+		require.Zero(t, *preview.Analyses[1].EstimatedSeconds)
+		c.ValidateOnly = false
+		_, err = w.CreateBatch(t.Context(), caller, c)
+		if code == "" {
+			require.NoError(t, err)
+		} else {
+			require.True(t, fault.Has(err, code), "%v", err)
+		}
+	}
+	w.requireLaws()
+}
+
 func TestBatchIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withLimits(func(l *Limits) { l.MaxConcurrentAnalyses = 3; l.AnalysisQueueCap = 7; l.QuotaSecondsPerMonth = 24 }))
