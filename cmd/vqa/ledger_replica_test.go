@@ -105,7 +105,7 @@ func TestVerifyOnAReplica(t *testing.T) {
 	named := fmt.Sprintf("osition %d, stream credit/%s, version 1: ", changed, key.AccountID)
 	out, err = auditor.output(t, "ledger", "verify", "--all-streams")
 	require.Error(t, err, out)
-	require.Regexp(t, fmt.Sprintf(`%s +altered +credit/%s +1 +%d `, key.AccountID, key.AccountID, changed), out)
+	require.Regexp(t, fmt.Sprintf(`%s +forged +credit/%s +1 +%d `, key.AccountID, key.AccountID, changed), out)
 	out, err = auditor.output(t, "ledger", "verify", "--against", first.path)
 	require.Error(t, err, out)
 	require.Contains(t, out, "WRONG: p"+named)

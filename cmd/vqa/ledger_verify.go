@@ -41,11 +41,10 @@ Exit status:
      cannot be read, or this replica lacks the newest events
 
 Kinds of mismatches:
-  altered     the hash of an event does not match its content and the hash before it
+  altered     the hash of an event does not match its content and the hash before it, the head of a stream has another
+              version or hash, or the event cannot be read
   missing     a version is absent, or the last events were cut off
-  reordered   an event has another version than the one at which it was recorded
-  balance     an entry breaks a law of the ledger, or a read model has another balance
-  hold        a hold ended twice or with another amount, or the read model has another hold
+  balance     an entry breaks a law of the ledger, or a read model of the ledger differs from it
   checkpoint  the database does not contain the newest checkpoint outside it, or a checkpoint or a key statement was
               removed, replaced or not signed by a known key
   forged      a row has no valid MAC, so the service did not write it
@@ -130,7 +129,7 @@ func (a *app) verify(ctx context.Context, complaints io.Writer, scope audit.Scop
 
 // auditor verifies the ledger of this installation.
 func (a *app) auditor() *audit.Auditor {
-	auditor := &audit.Auditor{Pool: a.pool, Codec: a.codec, Models: ledger.Projections(), Others: resources.Projections()}
+	auditor := &audit.Auditor{Pool: a.pool, Codec: a.codec, Models: append(ledger.Projections(), resources.Projections()...)}
 	if a.guard != nil {
 		auditor.MACs = a.guard
 	}

@@ -57,7 +57,7 @@ func TestLedgerVerify(t *testing.T) {
 
 	out, err = vqa(t.Context(), "ledger", "verify", key.AccountID)
 	require.ErrorIs(t, err, exitError(1))
-	require.Contains(t, out, "mismatches: 1 altered")
+	require.Contains(t, out, "mismatches: 1 forged")
 	require.Contains(t, out, key.AccountID)
 
 	out, err = vqa(t.Context(), "ledger", "verify", "--json")
@@ -77,7 +77,7 @@ func TestLedgerVerify(t *testing.T) {
 	found := report.Mismatches[0]
 	require.Positive(t, found.Position)
 	want := audit.Mismatch{
-		AccountID: key.AccountID, Kind: audit.Altered, Stream: "credit/" + key.AccountID, Version: 1,
+		AccountID: key.AccountID, Kind: audit.Forged, Stream: "credit/" + key.AccountID, Version: 1,
 		Position: found.Position, Detail: found.Detail,
 	}
 	require.Empty(t, cmp.Diff(want, found))

@@ -127,7 +127,7 @@ var reviewed = []manipulation{
 		f.sql(`update events e set position = -o.position from events o where e.stream = $1 and o.stream = $1
 			and e.version in (2, 3) and o.version = 5 - e.version`, f.credits())
 	}},
-	{name: "events of a category without a head added", wants: []string{"altered", "missing"}, do: func(f *forge) {
+	{name: "events of a category without a head added", wants: []string{"forged", "missing"}, do: func(f *forge) {
 		f.sql(`insert into events (stream, version, type, account_id, data, meta, chain)
 			select 'secret/' || account_id, 1, type, account_id, data, meta, chain from events where stream = $1 and version = 1`, f.credits())
 	}},
@@ -136,7 +136,7 @@ var reviewed = []manipulation{
 		f.appendGrant()
 		f.sql("update events set mac = (select mac from events where stream = $1 and version = 1) where stream = $1 and version = (select version from streams where stream = $1)", f.credits())
 	}},
-	{name: "the ledger of another account copied to this one", wants: []string{"altered"}, refused: true, do: func(f *forge) {
+	{name: "the ledger of another account copied to this one", wants: []string{"forged"}, refused: true, do: func(f *forge) {
 		f.sql("update streams set snapshot = null, snapshot_version = 0 where stream = $1", f.credits())
 		f.sql("delete from events where stream = $1", f.credits())
 		f.sql("insert into events (stream, version, type, account_id, data, meta, chain, mac) select $1, version, type, account_id, data, meta, chain, mac from events where stream = $2",

@@ -19,7 +19,7 @@ func TestSoundLedgers(t *testing.T) {
 		a := w.account(fmt.Sprintf("acct_%d", r.IntN(9)))
 		w.do(t, a.id, w.random(a, r))
 	}
-	report := w.audit(t, audit.Scope{AllStreams: true})
+	report := w.audit(t, w.auditor(), audit.Scope{AllStreams: true})
 	require.Empty(t, report.Mismatches)
 	require.True(t, report.Sound())
 	require.Zero(t, report.SumSeconds)

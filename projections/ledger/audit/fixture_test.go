@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"fmt"
@@ -30,6 +31,7 @@ type world struct {
 	// owner may change what the service may not.
 	owner, pool *pgxpool.Pool
 	store       *postgres.Store
+	guard       *postgres.Guard
 	key         ed25519.PrivateKey
 	now         time.Time
 	// ids counts the ids that were used.
@@ -66,7 +68,9 @@ func newWorld(t testing.TB) *world {
 	for _, p := range ledger.Projections() {
 		inline = append(inline, p)
 	}
-	w.store = postgres.New(w.pool, codec.Events(), postgres.WithProjections(inline...))
+	w.guard, err = postgres.OpenGuard(t.Context(), w.pool, bytes.Repeat([]byte{7}, 32))
+	require.NoError(t, err)
+	w.store = postgres.New(w.pool, codec.Events(), postgres.WithProjections(inline...), postgres.WithGuard(w.guard))
 
 	keys, err := credit.DecideLedgerKey(credit.LedgerKeys{}, credit.AddLedgerKey{Key: w.key.Public().(ed25519.PublicKey)}, w.now)
 	require.NoError(t, err)
@@ -178,11 +182,15 @@ func (w *world) random(a *sim, r *rand.Rand) credit.Command {
 	}
 }
 
+// auditor returns an auditor that has the key of the MACs.
+func (w *world) auditor() audit.Auditor {
+	return audit.Auditor{Pool: w.pool, Codec: codec.Events(), Models: ledger.Projections(), MACs: w.guard, Readers: 2}
+}
+
 // audit verifies in pieces of the default size and in small ones. Both reports must be
 // equal.
-func (w *world) audit(t testing.TB, scope audit.Scope) audit.Report {
+func (w *world) audit(t testing.TB, a audit.Auditor, scope audit.Scope) audit.Report {
 	t.Helper()
-	a := audit.Auditor{Pool: w.pool, Codec: codec.Events(), Models: ledger.Projections(), Readers: 2}
 	report, err := a.Verify(t.Context(), scope, func(int64, int64) {})
 	require.NoError(t, err)
 	again, err := a.InSmallPieces().Verify(t.Context(), scope, func(int64, int64) {})

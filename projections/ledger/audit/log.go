@@ -6,10 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"vqa/domain/credit"
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
-	"vqa/eventstore/fold"
 )
 
 // MACs checks that the service wrote a stored row (postgres.Guard). Each method returns a
@@ -63,43 +61,15 @@ type Backward struct {
 }
 
 // verifyLog verifies what belongs to no single stream.
-func (r *run) verifyLog(ctx context.Context) error {
-	facts := &LogFacts{FirstGaps: []Gap{}, FirstBackwards: []Backward{}, MACsChecked: r.macs != nil, Stale: append([]string{}, r.stale...)}
-	r.facts = facts
-	for _, step := range []func(context.Context, *LogFacts) error{r.strayStreams, r.positions, r.times, r.snapshots} {
-		if err := step(ctx, facts); err != nil {
-			return err
-		}
+func (r *run) verifyLog(ctx context.Context, report *Report) error {
+	r.facts = &LogFacts{FirstGaps: []Gap{}, FirstBackwards: []Backward{}, MACsChecked: r.macs != nil, Stale: append([]string{}, r.stale...)}
+	for _, reader := range r.readers {
+		r.facts.Snapshots += reader.snapshots
 	}
-	return nil
-}
-
-const strayStreamsSQL = `
-select distinct e.stream, false from events e
- where starts_with(e.stream, 'ledger_keys/')
-   and not exists (select from streams s where s.stream = e.stream)
-union select stream, true from streams where starts_with(stream, 'ledger_keys/') and stream <> $1`
-
-// strayStreams reports streams of keys that the service does not have.
-func (r *run) strayStreams(ctx context.Context, _ *LogFacts) error {
-	rows, err := r.planner.Query(ctx, strayStreamsSQL, fold.LedgerKeys.Stream(credit.LedgerKeysID).String())
-	if err != nil {
-		return fmt.Errorf("find the streams without a head: %w", err)
+	if err := r.positions(ctx, r.facts, report); err != nil {
+		return err
 	}
-	var stream string
-	var headed bool
-	_, err = pgx.ForEachRow(rows, []any{&stream, &headed}, func() error {
-		if headed {
-			r.mismatch(Forged, stream, 0, 0, "the service has no such stream of keys")
-		} else {
-			r.mismatch(Missing, stream, 0, 0, "the stream has no head")
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("find the streams without a head: %w", err)
-	}
-	return nil
+	return r.times(ctx, r.facts)
 }
 
 const positionsSQL = `
@@ -119,7 +89,7 @@ select case when has_sequence_privilege('events_position_seq', 'select')
        then (select case when is_called then last_value else 0 end from events_position_seq) end`
 
 // positions lists the gaps, and reports positions that the sequence cannot have given.
-func (r *run) positions(ctx context.Context, facts *LogFacts) error {
+func (r *run) positions(ctx context.Context, facts *LogFacts, report *Report) error {
 	var wrong int64
 	var last *int64
 	err := r.planner.QueryRow(ctx, positionsSQL).Scan(&facts.Position, &facts.Gaps, &facts.Skipped, &wrong)
@@ -135,11 +105,11 @@ func (r *run) positions(ctx context.Context, facts *LogFacts) error {
 		return fmt.Errorf("read the positions: %w", err)
 	}
 	if wrong > 0 {
-		r.mismatch(Position, "", 0, facts.Position, "%d events have a position that another event has, or none", wrong)
+		report.Add(Position, "", 0, facts.Position, fmt.Sprintf("%d events have a position that another event has, or none", wrong))
 	}
 	// The sequence is not part of the snapshot, so it may only be later.
 	if last != nil && *last < facts.Position {
-		r.mismatch(Position, "", 0, facts.Position, "the last event has a position that was never drawn: the sequence is at %d", *last)
+		report.Add(Position, "", 0, facts.Position, fmt.Sprintf("the last event has a position that was never drawn: the sequence is at %d", *last))
 	} else if last != nil {
 		drawn := *last - facts.Position
 		facts.Drawn = &drawn
@@ -162,11 +132,6 @@ func (r *run) times(ctx context.Context, facts *LogFacts) error {
 		return fmt.Errorf("read the times: %w", err)
 	}
 	return nil
-}
-
-// mismatch reports a mismatch that no reader found.
-func (r *run) mismatch(kind Kind, stream string, version, position int64, detail string, args ...any) {
-	r.readers[0].report.add(Mismatch{Kind: kind, Stream: stream, Version: version, Position: position, Detail: fmt.Sprintf(detail, args...)})
 }
 
 // collect reads the rows of a query with a limit. It returns an empty list and not nil.

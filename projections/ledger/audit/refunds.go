@@ -14,15 +14,15 @@ const transactionsSQL = "select type, data from events where stream = $1 and dat
 
 // checkRefunds checks that the refunds of a transaction do not exceed it. Refunds are rare,
 // so the originals are read at the end and not kept.
-func (r *reader) checkRefunds(ctx context.Context, a *account) error {
-	if len(a.refunds) == 0 {
+func (r *reader) checkRefunds(ctx context.Context, h *history) error {
+	if len(h.refunds) == 0 {
 		return nil
 	}
 	var ids []string
-	for id := range a.refunds {
+	for id := range h.refunds {
 		ids = append(ids, id)
 	}
-	rows, err := r.tx.Query(ctx, transactionsSQL, a.head.stream, ids)
+	rows, err := r.tx.Query(ctx, transactionsSQL, h.head.stream, ids)
 	if err != nil {
 		return fmt.Errorf("find refunded transactions: %w", err)
 	}
@@ -43,13 +43,14 @@ func (r *reader) checkRefunds(ctx context.Context, a *account) error {
 	if err != nil {
 		return fmt.Errorf("find refunded transactions: %w", err)
 	}
-	for id, at := range a.refunds {
+	state, _ := h.state.(credit.State)
+	for id, at := range h.refunds {
 		original, known := originals[id]
 		switch moved := max(original.Seconds, -original.Seconds); {
 		case !known:
-			a.note(finding{Balance, fromFold, at.version, at, fmt.Sprintf("the event refunds %s, which is not a transaction of the account", id)})
-		case a.state.Refunded[id] > moved:
-			a.note(finding{Balance, fromFold, at.version, at, fmt.Sprintf("%d s of %s are refunded, but the transaction has %d s", a.state.Refunded[id], id, moved)})
+			h.find(Balance, at.version, at.position, "the event refunds %s, which is not a transaction of the account", id)
+		case state.Refunded[id] > moved:
+			h.find(Balance, at.version, at.position, "%d s of %s are refunded, but the transaction has %d s", state.Refunded[id], id, moved)
 		}
 	}
 	return nil

@@ -20,9 +20,7 @@ const (
 	// Checkpoint means that the log outside the database contradicts it. The caller of the audit adds it.
 	Checkpoint Kind = "checkpoint"
 	Missing    Kind = "missing"
-	Reordered  Kind = "reordered"
 	Balance    Kind = "balance"
-	Hold       Kind = "hold"
 	Forged     Kind = "forged"
 	Position   Kind = "position"
 	ReadModel  Kind = "read_model"

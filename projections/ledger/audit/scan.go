@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -14,13 +13,8 @@ import (
 )
 
 // Events are read as text, because a hash covers the stored bytes.
-const (
-	selectEvents = "select position, stream, version, type, account_id, data, meta, chain, mac from events where "
-	betweenSQL   = selectEvents + "stream > $1 and stream < $2 order by stream, version"
-	upToSQL      = selectEvents + "stream > $1 and stream <= $2 order by stream, version"
-	streamsSQL   = selectEvents + "stream = any($1) order by stream, version"
-	partSQL      = selectEvents + "stream = $1 and version >= $2 and version < $3 order by version limit $4"
-)
+const eventsSQL = `select position, stream, version, type, account_id, data, meta, chain, mac from events
+ where (stream, version) > ($1, $2) and stream <= $3 order by stream, version limit $4`
 
 // The columns of an event, in their order.
 const (
@@ -35,85 +29,90 @@ const (
 	colMAC
 )
 
-// scanner reads events and checks that each follows from the previous one.
+// stored is an event as a reader reads it from the log. Its data and metadata are valid until the next one is read.
+type stored struct {
+	codec.Encoded
+	position int64
+	event    eventstore.Event
+	// unreadable is the error when the event could not be decoded.
+	unreadable string
+	// forged is what is wrong with the MAC of the event, or "".
+	forged string
+}
+
+// recorded converts an event to the form that folds and read models need.
+func (e stored) recorded() eventstore.Recorded {
+	return eventstore.Recorded{Position: e.position, Stream: e.Stream, Version: e.Version, Event: e.event, Chain: e.Chain}
+}
+
+// scanner reads and decodes events.
 type scanner struct {
 	tx    pgx.Tx
 	codec *codec.Codec
-	// types has one string for each stored type.
-	types map[string]string
 	// macs checks the MAC of each event, unless it is nil.
 	macs MACs
-
-	// The following fields belong to the previous event.
-	name     string
-	stream   eventstore.StreamID
-	account  string
-	version  int64
-	position int64
-	chain    eventstore.Chain
+	// types has one string for each stored type.
+	types map[string]string
+	// name, id and account belong to the previous event.
+	name    string
+	id      eventstore.StreamID
+	account string
 }
 
-// scan calls take with each event of a query and the name of its stream. The slices and
-// strings of an event stay valid. decode says whether the payload is decoded.
-func (s *scanner) scan(ctx context.Context, decode bool, take func(stream string, e stored), sql string, args ...any) error {
-	s.name, s.version = "", 0
-	rows, err := s.tx.Query(ctx, sql, append([]any{pgx.QueryResultFormats{pgx.BinaryFormatCode}}, args...)...)
+// scan calls take with each event after a version of a stream, up to the last one of the stream to, and at most limit
+// events. It returns their number.
+func (s *scanner) scan(ctx context.Context, stream string, version int64, to string, limit int, take func(e stored) error) (n int, err error) {
+	rows, err := s.tx.Query(ctx, eventsSQL, pgx.QueryResultFormats{pgx.BinaryFormatCode}, stream, version, to, limit)
 	if err != nil {
-		return fmt.Errorf("read the log: %w", err)
+		return 0, fmt.Errorf("read the log: %w", err)
 	}
 	defer rows.Close()
-	for rows.Next() {
-		raw := rows.RawValues()
-		if string(raw[colStream]) != s.name {
-			s.name, s.version, s.chain, s.position = string(raw[colStream]), 0, eventstore.Chain{}, 0
-			if s.stream, err = codec.ParseStreamID(s.name); err != nil {
-				return fmt.Errorf("read the log: %w", err)
-			}
+	for ; rows.Next(); n++ {
+		e, err := s.read(rows.RawValues())
+		if err == nil {
+			err = take(e)
 		}
-		e, err := s.follow(raw)
 		if err != nil {
-			return err
+			return n, err
 		}
-		if decode {
-			if e.event, err = s.codec.Unmarshal(s.typeOf(raw[colType]), raw[colData]); err != nil {
-				e.unreadable = err.Error()
-			}
-		}
-		take(s.name, e)
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the log: %w", err)
+		return n, fmt.Errorf("read the log: %w", err)
 	}
-	return nil
+	return n, nil
 }
 
-// follow checks the hash of an event, unless the previous event is missing, and its MAC.
-func (s *scanner) follow(raw [][]byte) (stored, error) {
+// read decodes an event and checks its MAC.
+func (s *scanner) read(raw [][]byte) (e stored, err error) {
+	if string(raw[colStream]) != s.name {
+		s.name = string(raw[colStream])
+		if s.id, err = codec.ParseStreamID(s.name); err != nil {
+			return e, fmt.Errorf("read the log: %w", err)
+		}
+	}
 	if string(raw[colAccount]) != s.account {
 		s.account = string(raw[colAccount])
 	}
-	e := stored{version: number(raw[colVersion]), position: number(raw[colPosition]), account: s.account}
-	if len(raw[colChain]) != len(e.chain) {
+	e.position = number(raw[colPosition])
+	e.Encoded = codec.Encoded{
+		Stream: s.id, Version: number(raw[colVersion]), Type: s.typeOf(raw[colType]), Data: raw[colData],
+		AccountID: s.account, Meta: raw[colMeta],
+	}
+	if len(raw[colChain]) != len(e.Chain) {
 		return e, fmt.Errorf("the event at position %d has a hash of %d bytes", e.position, len(raw[colChain]))
 	}
-	copy(e.chain[:], raw[colChain])
-	row := codec.Encoded{
-		Stream: s.stream, Version: e.version, Type: s.typeOf(raw[colType]), Data: raw[colData],
-		AccountID: s.account, Meta: raw[colMeta], Chain: e.chain,
-	}
-	if e.version == s.version+1 && codec.Link(s.chain, row) != e.chain {
-		row.Data, row.Meta = bytes.Clone(row.Data), bytes.Clone(row.Meta)
-		e.broken = &brokenLink{position: e.position, row: row, base: s.chain, beforeAt: s.position}
+	copy(e.Chain[:], raw[colChain])
+	if e.event, err = s.codec.Unmarshal(e.Type, e.Data); err != nil {
+		e.unreadable = err.Error()
 	}
 	if s.macs != nil {
 		var forged *eventstore.ForgedError
-		if err := s.macs.CheckEvent(row, e.position, raw[colMAC]); errors.As(err, &forged) {
+		if err := s.macs.CheckEvent(e.Encoded, e.position, raw[colMAC]); errors.As(err, &forged) {
 			e.forged = forged.Problem
 		} else if err != nil {
 			return e, err
 		}
 	}
-	s.version, s.position, s.chain = e.version, e.position, e.chain
 	return e, nil
 }
 
