@@ -6,7 +6,7 @@ import "fmt"
 // words, or "". The decisions guarantee this for the events of the service. The sealer examines each event
 // again before it signs, because somebody who controls the database may have written it.
 func Examine(s State, accountID string, event Event) string {
-	if problem := Malformed(accountID, event); problem != "" {
+	if problem := malformed(accountID, event); problem != "" {
 		return problem
 	}
 	var sum int64
@@ -29,9 +29,9 @@ func Examine(s State, accountID string, event Event) string {
 	return ""
 }
 
-// Malformed checks the account, the kind and the ranges of an event, and returns the problem in words, or "". No
+// malformed checks the account, the kind and the ranges of an event, and returns the problem in words, or "". No
 // state can fold a malformed event.
-func Malformed(accountID string, event Event) string {
+func malformed(accountID string, event Event) string {
 	owner, seconds, kind, least := accountID, int64(0), AnalysisDebit, int64(0)
 	switch e := event.(type) {
 	case Granted:
