@@ -50,7 +50,7 @@ var importRules = append([]importRule{
 		why:   "it fails tests, which the program must not do",
 	},
 	{
-		name: "drawing is for tests", in: []string{"vqa/..."}, except: []string{"vqa/cmd/vqa/internal/evaluate/suite", painting},
+		name: "drawing is for tests", in: []string{"vqa/..."}, except: []string{painting},
 		never: []string{painting},
 		why:   "the program brings its demo videos as files and draws nothing",
 	},
@@ -186,11 +186,6 @@ var importRules = append([]importRule{
 		name: "an evaluation sees what a caller sees", in: []string{"vqa/cmd/vqa/internal/evaluate/..."},
 		never: []string{"vqa/eventstore/...", "vqa/projections/...", "vqa/handlers/command/...", "vqa/handlers/jobs/...", "vqa/gpu/...", "vqa/streaming/..."},
 		why:   "it measures the answers of the public API",
-	},
-	{
-		name: "the drawn suite is for tests", in: []string{"vqa/..."}, except: []string{"vqa/cmd/vqa/internal/evaluate/suite"},
-		never: []string{"vqa/cmd/vqa/internal/evaluate/suite"},
-		why:   "the program must not contain the answers",
 	},
 	{
 		name: "a build with faults is for tests", in: []string{"vqa/..."}, except: []string{"vqa/cmd/vqa/internal/faultbuild"},

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/cmd/vqa/internal/evaluate/suite"
 	"vqa/domain/query"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
@@ -20,8 +19,8 @@ const (
 	clipTolerance = 0.125
 	// sampleS is the time between two samples, which limits the precision of a narrative.
 	sampleS = 0.5
-	// suitePatience bounds an answer, on cores that other tests use too.
-	suitePatience = 3 * time.Minute
+	// drawnPatience bounds an answer, on cores that other tests use too.
+	drawnPatience = 3 * time.Minute
 )
 
 // TestDrawnScenes asks the service, with the real worker, about drawn scenes, so every answer, number,
@@ -30,7 +29,7 @@ const (
 func TestDrawnScenes(t *testing.T) {
 	t.Parallel()
 	c := ownService(t, "VQA_ARTIFACTS=false").account(t, 6000)
-	for _, d := range suite.Scenes {
+	for _, d := range Scenes {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), d.Name+".mp4")
@@ -39,7 +38,7 @@ func TestDrawnScenes(t *testing.T) {
 			for _, q := range d.Asks {
 				a := c.ask(t, videoID, q.Prompt, "Prefer", "wait=100")
 				if !a.terminal() {
-					a = c.await(t, "/v1/analyses/"+a.text("id"), suitePatience, answer.terminal)
+					a = c.await(t, "/v1/analyses/"+a.text("id"), drawnPatience, answer.terminal)
 				}
 				require.Equal(t, "completed", a.text("status"), "%s: %s", q.Prompt, a.raw)
 				t.Run(q.Prompt, func(t *testing.T) { checkAnswer(t, d, q, a) })
@@ -50,15 +49,15 @@ func TestDrawnScenes(t *testing.T) {
 }
 
 // encode writes the clip of a scene.
-func encode(t *testing.T, d suite.Scene, path string) error {
+func encode(t *testing.T, d Scene, path string) error {
 	t.Helper()
 	frame := d.Painter()
-	return ffmpegtest.Encode(t, path, ffmpegtest.Format{Width: suite.Width, Height: suite.Height, FPS: suite.FPS}, d.Seconds*suite.FPS,
+	return ffmpegtest.Encode(t, path, ffmpegtest.Format{Width: Width, Height: Height, FPS: FPS}, d.Seconds*FPS,
 		func(atS float64) []byte { return frame(atS).Pix })
 }
 
 // checkAnswer compares an answer with the drawing.
-func checkAnswer(t *testing.T, d suite.Scene, q suite.Question, a answer) {
+func checkAnswer(t *testing.T, d Scene, q Question, a answer) {
 	t.Helper()
 	switch {
 	case q.Unknown != "":
@@ -82,7 +81,7 @@ func checkAnswer(t *testing.T, d suite.Scene, q suite.Question, a answer) {
 
 // checkClips compares each clip with the interval that certainly belongs to it, and with the one that
 // possibly does.
-func checkClips(t *testing.T, sure, possible []suite.Interval, a answer) {
+func checkClips(t *testing.T, sure, possible []Interval, a answer) {
 	t.Helper()
 	clips, _ := a.at("result.clips").([]any)
 	require.Len(t, clips, len(sure), "%s", a.raw)
@@ -97,11 +96,11 @@ func checkClips(t *testing.T, sure, possible []suite.Interval, a answer) {
 
 // checkNarrative compares the narrative with the drawing. It must mention each appearance and
 // disappearance at the right time, and no other class.
-func checkNarrative(t *testing.T, d suite.Scene, c *apiClient, videoID string) {
+func checkNarrative(t *testing.T, d Scene, c *apiClient, videoID string) {
 	t.Helper()
 	body := map[string]any{"video_id": videoID, "prompt": "Is there a clock?", "options": map[string]any{"narrative": true}}
 	asked := c.call(t, http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "narrative-"+d.Name, "Prefer", "wait=100")
-	told := c.await(t, "/v1/analyses/"+asked.text("id"), suitePatience, func(a answer) bool {
+	told := c.await(t, "/v1/analyses/"+asked.text("id"), drawnPatience, func(a answer) bool {
 		return a.terminal() && a.text("narrative.status") != "generating"
 	})
 	require.Equal(t, "ready", told.text("narrative.status"), "%s", told.raw)
@@ -126,7 +125,7 @@ func checkNarrative(t *testing.T, d suite.Scene, c *apiClient, videoID string) {
 		}
 	}
 	for _, class := range query.COCO().Names() {
-		drawn := slices.ContainsFunc(d.Things, func(thing suite.Thing) bool { return strings.HasSuffix(class, thing.Class) })
+		drawn := slices.ContainsFunc(d.Things, func(thing Thing) bool { return strings.HasSuffix(class, thing.Class) })
 		require.True(t, drawn || !tells(class, 0, float64(d.Seconds), ""), "no %s was drawn: %v", class, entries)
 	}
 }

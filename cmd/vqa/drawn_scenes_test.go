@@ -1,8 +1,8 @@
-package suite
+package main_test
 
 import "vqa/handlers/intake/demo/paint"
 
-// Scenes are the scenes of the suite. Things appear and disappear at least one second from either
+// Scenes are drawn. Things appear and disappear at least one second from either
 // end of the video, and never exactly at a sample.
 var Scenes = []Scene{
 	{

@@ -1,4 +1,4 @@
-package suite
+package main_test
 
 import (
 	"math"
