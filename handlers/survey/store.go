@@ -20,9 +20,9 @@ const (
 	// maxBytes bounds a stored survey: four hours with 100 detections in every frame, most of
 	// them with keypoints and colors.
 	maxBytes = 1 << 30
-	// form is raised when surveys of an earlier form cannot be read or must not be used. The
-	// frames of form 5 were JPEGs of quality 1, decoded with deblocking.
-	form = 5
+	// form is raised when surveys of an earlier form cannot be read or must not be used, as after
+	// a change of how frames are decoded.
+	form = 1
 
 	contentType = "application/octet-stream"
 )

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"os"
 	"testing"
 	"time"
 
@@ -195,39 +194,6 @@ func TestTheOrderOfScansMakesNoDifference(t *testing.T) {
 	require.NoError(t, want.Add(survey.Scan{At: []float64{2}, Frames: []evidence.Frame{joints}, Pose: true}))
 	require.Equal(t, joints, want.Evidence.Frames[1].Load(true), "the newer scan replaces the frame")
 	require.Len(t, want.Evidence.Frames, 6)
-}
-
-// TestStoredFormIsRead reads an object that an earlier release wrote in form 5.
-func TestStoredFormIsRead(t *testing.T) {
-	t.Parallel()
-	kept := store(t)
-	data, err := os.ReadFile("testdata/form5.gob.gz")
-	require.NoError(t, err)
-	out, err := kept.Objects.Writer(t.Context(), survey.Key("video_1"), "application/octet-stream", 1<<20)
-	require.NoError(t, err)
-	_, err = out.Write(data)
-	require.NoError(t, err)
-	require.NoError(t, out.Commit())
-	got, found, err := kept.Load(t.Context(), "video_1")
-	require.NoError(t, err)
-	require.True(t, found)
-
-	want := survey.Survey{Engine: engine, StepS: .5, Whole: true, DecodedS: 1.5}
-	want.Evidence = evidence.Evidence{
-		Terms: []string{"dog", "person"}, Known: []bool{true, false}, Colors: []string{"red", "blue"}, IntervalS: .5, DurationS: 1.5,
-	}
-	joints := make([]evidence.Keypoint, 17)
-	joints[3] = evidence.Keypoint{X: .25, Y: 1. / 3, Score: .5}
-	require.NoError(t, want.Add(survey.Scan{At: []float64{0, .5, 1}, Pose: true, Frames: []evidence.Frame{
-		{At: 0, Shades: []byte{1, 31}},
-		{At: .5, Shades: []byte{2, 30}, Detections: []evidence.Detection{
-			{Term: 1, Score: .75, Box: evidence.Box{X1: .1, Y1: .2, X2: .3, Y2: .4}, Keypoints: joints, Colors: []float32{.5, 0}},
-			{Term: 0, Score: .5, Box: evidence.Box{X1: .5, Y1: .25, X2: 1, Y2: .75}},
-		}},
-	}}))
-	require.NoError(t, want.Add(survey.Scan{At: []float64{.625}, Fine: true, Frames: []evidence.Frame{{At: .625, Shades: []byte{3, 29}}}}))
-	require.Empty(t, diff(want, got))
-	require.NoError(t, errors.Join(got.Err(), got.Close(), want.Close()))
 }
 
 func TestDamagedObjectsCountAsMissing(t *testing.T) {
