@@ -23,13 +23,14 @@ first start; it stores and analyzes a demo video; and it sends one request to ea
 and to each witness of the ledger.
 It writes nothing to the database. The exit status is 1 when a part is broken.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := locatedConfig("", cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
+			c, err := loadConfig() // the checks of media need no installation
 			checks := doctor.Media
 			if !media {
+				c, err = locatedConfig("", cmd.ErrOrStderr())
 				checks = slices.Concat(doctor.System, doctor.Media, doctor.Language)
+			}
+			if err != nil {
+				return err
 			}
 			healthy, err := doctor.Report(cmd.Context(), c.installation(), checks, cmd.OutOrStdout(), asJSON(cmd))
 			if err == nil {

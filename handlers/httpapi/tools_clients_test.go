@@ -280,23 +280,26 @@ func TestSuiteToolsConform(t *testing.T) {
 		{"conformance-2025", []string{"--suite", "active"}, needSessions, 25},
 		{"conformance-2026", []string{"--requirements", "2026-07-28"}, nil, 37},
 	} {
-		cmd := exec.CommandContext(t.Context(), node, append([]string{"node_modules/" + s.suite + "/dist/index.js", "server", "--url", front.URL + edge.ToolsPath}, s.flags...)...)
-		cmd.Dir = agentKit
-		out, err := cmd.CombinedOutput()
-		if s.exempt == nil {
-			// Scenarios of extensions fail, and do not count.
-			require.NoError(t, err, string(out))
-		}
+		var out string
 		passed := 0
-		for _, m := range results.FindAllStringSubmatch(string(out), -1) {
-			if m[1] == "✓" {
-				passed++
-			} else if s.exempt != nil {
-				require.Contains(t, s.exempt, m[2], "%s\n%s", s.suite, out)
+		conforms := func() bool {
+			cmd := exec.CommandContext(t.Context(), node, append([]string{"node_modules/" + s.suite + "/dist/index.js", "server", "--url", front.URL + edge.ToolsPath}, s.flags...)...)
+			cmd.Dir = agentKit
+			text, err := cmd.CombinedOutput()
+			out, passed = string(text), 0
+			wrong := s.exempt == nil && err != nil // scenarios of extensions fail, and do not count
+			for _, m := range results.FindAllStringSubmatch(out, -1) {
+				if m[1] == "✓" {
+					passed++
+				} else if s.exempt != nil && !slices.Contains(s.exempt, m[2]) {
+					wrong = true
+				}
 			}
+			return !wrong && passed >= s.least
 		}
+		// Scenarios wait a fixed time for notifications of the example, which is too short on a busy machine.
+		require.True(t, conforms() || conforms(), "%s: %d scenarios passed\n%s", s.suite, passed, out)
 		t.Log(s.suite, passed, "scenarios passed")
-		require.GreaterOrEqual(t, passed, s.least, string(out))
 	}
 }
 
