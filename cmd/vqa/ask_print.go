@@ -72,10 +72,10 @@ func printAnswer(out terminal.Screen, a client.Analysis) {
 func answerWord(out terminal.Screen, a client.Analysis) string {
 	r := a.Result
 	word := strings.ToUpper(answer.Word(query.Intent(a.Query.PromptIntent), answer.Answer(r.Answer), r.DetectedCount))
-	switch {
-	case r.Answer == "yes":
+	switch r.Answer {
+	case "yes":
 		return out.Paint(terminal.BoldGreen, word)
-	case r.Answer == "no":
+	case "no":
 		return out.Paint(terminal.BoldRed, word)
 	default:
 		return out.Paint(terminal.BoldYellow, terminal.Printable(word))

@@ -102,7 +102,7 @@ func (s *server) attend(ctx context.Context, out io.Writer, link bool) error {
 func (s *server) greet(ctx context.Context, out io.Writer, link bool) error {
 	fmt.Fprintln(out, greeting(s.config))
 	if !link || ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // the service is stopping
 	}
 	printed, err := s.signInLink(ctx)
 	if err == nil {

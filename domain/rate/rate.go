@@ -52,7 +52,7 @@ func (c Count) total() (total int) {
 func (c Count) Take(requests, limit int, now time.Time) (Count, int) {
 	c = c.slide(now)
 	granted := min(requests, max(limit-c.total(), 0))
-	c.Granted[0] += int32(granted)
+	c.Granted[0] += int32(granted) //nolint:gosec // a limit is far below two billion
 	return c, granted
 }
 

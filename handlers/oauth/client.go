@@ -39,7 +39,7 @@ type Client struct {
 // statement is the JSON that a client sends or publishes. Other members are ignored (RFC 7591, section 2).
 type statement struct {
 	Client
-	Others map[string]jsontext.Value `json:",embed"`
+	Others map[string]jsontext.Value `json:",embed"` //nolint:staticcheck // an option of go-json-experiment
 }
 
 // members are the members that have a meaning here.

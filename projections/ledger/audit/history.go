@@ -116,10 +116,9 @@ func (h *history) fold(e stored) {
 func (h *history) book(e stored, entry credit.Event) {
 	for _, p := range credit.Postings(entry) {
 		name := p.Account
-		switch name {
-		case credit.Available(h.id.ID):
+		if name == credit.Available(h.id.ID) {
 			name = customersAvailable
-		case credit.Reserved(h.id.ID):
+		} else if name == credit.Reserved(h.id.ID) {
 			name = customersHeld
 		}
 		h.report.LedgerAccounts[name] += p.Seconds
