@@ -37,8 +37,8 @@ secret.key in the data folder it also checks that the service wrote each event (
 Exit status:
   0  there is no mismatch
   1  there is a mismatch, or an error
-  3  there is no mismatch, but the database was not compared with the whole checkpoint: the checkpoints outside it
-     cannot be read, or this replica lacks the newest events
+  3  the database shows no mismatch, but verify could not compare it with the newest checkpoint: the checkpoints
+     outside it cannot be read, or this replica lacks the newest events
 
 Kinds of mismatches:
   altered     the hash of an event does not match its content and the hash before it, the head of a stream has another

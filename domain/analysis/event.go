@@ -64,8 +64,7 @@ type Reclaimed struct {
 	At     time.Time `json:"at"`
 }
 
-// Progressed says that a stage of the work began. Logs of earlier releases also have it for
-// each new percent within a stage.
+// Progressed says that a stage of the work began.
 type Progressed struct {
 	AnalysisID string `json:"analysis_id"`
 	Stage      Status `json:"stage"`

@@ -15,9 +15,9 @@ import (
 // passedOn is the header of requests between nodes.
 const passedOn = "Vqa-Passed-On"
 
-// TestRequestsThatNodesPassOn: a request with the statement of another node needs no credential, acts for the caller whom
-// that node names, and counts for the rate limits there only. A client cannot make a statement, and gains nothing with
-// one of another request, node or time.
+// TestRequestsThatNodesPassOn: a request with another node's statement needs no credential. It acts for the named caller
+// and counts only toward that node's rate limits. A client cannot make a statement, and gains nothing by copying one to
+// another request, node or time.
 func TestRequestsThatNodesPassOn(t *testing.T) {
 	t.Parallel()
 	now, key, self := time.Now(), []byte("of all nodes"), ""

@@ -24,7 +24,7 @@ var columns = []row{
 	{Name: "meta", Type: "json", Text: "who caused the event, and how; stored byte for byte as it was written"},
 	{Name: "recorded_at", Type: "timestamptz", Text: "the time of the append, by the clock of the database"},
 	{Name: "chain", Type: "bytea", Text: "32 bytes: the hash of the stream up to this event"},
-	{Name: "mac", Type: "bytea", Text: "40 bytes: the id of a key outside the database, and an HMAC of the event with it; null in events of older releases"},
+	{Name: "mac", Type: "bytea", Text: "40 bytes: the id of a key outside the database, and an HMAC of the event with it"},
 }
 
 // linkForm is the version of the format of the canonical bytes (codec.Link).

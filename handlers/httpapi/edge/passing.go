@@ -18,9 +18,9 @@ import (
 // passingLife is how long a statement is valid, with the difference between the clocks of two nodes.
 const passingLife = 30 * time.Second
 
-// Passing signs the requests that one node passes on to another one. The receiver trusts the signed statement: it says
-// who the caller is, whom the first node has authenticated and counted. The credential itself stays on the first
-// node, so nobody who reads or redirects what nodes send to each other gets one.
+// Passing signs the requests that one node passes on to another. The first node has authenticated and counted the
+// caller, and its signed statement names that caller. The credential stays on the first node, so nobody who reads or
+// redirects the traffic between nodes gets one.
 //
 // A statement is its JSON and a MAC, in base64url with a dot between them. The MAC also covers the method and the URL,
 // so a statement is of no use for another request or at another node.
