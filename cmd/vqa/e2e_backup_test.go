@@ -45,8 +45,11 @@ func TestBackupDrill(t *testing.T) {
 	stop()
 	<-ended
 	require.Contains(t, said, "vqa restore "+folder)
-	out, err := exec.CommandContext(t.Context(), s.binary, "restore", folder).CombinedOutput()
-	require.Error(t, err, "%s", out) // of a folder that has an installation, or of another user's settings
+	refused := exec.CommandContext(t.Context(), s.binary, "restore", folder)
+	refused.Env = s.env
+	out, err := refused.CombinedOutput()
+	require.Error(t, err, "%s", out)
+	require.Contains(t, string(out), "has an installation")
 
 	// The restored services lack what comes after the backup, also its checkpoint.
 	late := c.ask(t, videoID, "Is there a dog?", "Prefer", "wait=100")
