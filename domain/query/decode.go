@@ -42,7 +42,7 @@ func (r *reader) fail(param, message string) {
 
 func (r *reader) query(tree any) Query {
 	o := r.object("", tree, []string{"schema_version", "prompt_intent", "query_type", "subjects", "search_terms"},
-		[]string{"original_prompt", "conditions", "operator", "negated", "unassessable_components"})
+		[]string{"original_prompt", "ask", "conditions", "operator", "negated", "groups", "unassessable_components"})
 	q := Query{
 		SchemaVersion: r.integer("schema_version", o["schema_version"]),
 		PromptIntent:  Intent(r.str("prompt_intent", o["prompt_intent"])),
@@ -59,6 +59,12 @@ func (r *reader) query(tree any) Query {
 		prompt := r.str("original_prompt", o["original_prompt"])
 		q.OriginalPrompt = &prompt
 	}
+	if has(o, "ask") {
+		q.Ask = Ask(r.str("ask", o["ask"]))
+	}
+	if has(o, "groups") {
+		q.Groups = list(r, "groups", o["groups"], true, r.group)
+	}
 	if has(o, "operator") {
 		q.Operator = Operator(r.str("operator", o["operator"]))
 	}
@@ -66,10 +72,13 @@ func (r *reader) query(tree any) Query {
 }
 
 func (r *reader) subject(param string, tree any) Subject {
-	o := r.object(param, tree, []string{"id", "term"}, []string{"quantity", "presupposed"})
+	o := r.object(param, tree, []string{"id", "term"}, []string{"quantity", "presupposed", "universal"})
 	s := Subject{
 		ID: r.str(param+".id", o["id"]), Term: r.str(param+".term", o["term"]),
 		Presupposed: r.boolean(param+".presupposed", o["presupposed"], has(o, "presupposed")),
+	}
+	if has(o, "universal") {
+		s.Universal = Universal(r.str(param+".universal", o["universal"]))
 	}
 	if o["quantity"] != nil {
 		at := param + ".quantity"
@@ -80,12 +89,21 @@ func (r *reader) subject(param string, tree any) Subject {
 }
 
 func (r *reader) condition(param string, tree any) Condition {
-	o := r.object(param, tree, []string{"subject", "kind", "value"}, []string{"negated"})
+	o := r.object(param, tree, []string{"subject", "kind", "value"}, []string{"negated", "presupposed"})
 	return Condition{
 		Subject: r.str(param+".subject", o["subject"]),
 		Kind:    Kind(r.str(param+".kind", o["kind"])),
 		Value:   r.str(param+".value", o["value"]),
 		Negated: r.boolean(param+".negated", o["negated"], has(o, "negated")),
+
+		Presupposed: r.boolean(param+".presupposed", o["presupposed"], has(o, "presupposed")),
+	}
+}
+
+func (r *reader) group(param string, tree any) Group {
+	o := r.object(param, tree, []string{"id", "op", "of"}, nil)
+	return Group{
+		ID: r.str(param+".id", o["id"]), Op: GroupOp(r.str(param+".op", o["op"])), Of: list(r, param+".of", o["of"], true, r.str),
 	}
 }
 

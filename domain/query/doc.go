@@ -5,6 +5,9 @@
 // rules. [Decode] and [Validate] check a Query strictly. Every other package reads only the
 // Query.
 //
+// A [Question] is the typed form of a query: what is asked about which statement. [Encode] and
+// [Query.Question] translate between both forms without loss.
+//
 // Imports: the standard library only. It uses neither a clock nor randomness nor a context.
 //
 // Guarantees:
@@ -41,9 +44,10 @@
 // The intent follows from this table. The first match wins:
 //
 //	nothing assessable asked        open_ended
-//	"when", a time window           segment, unless a number is asked for
-//	more than one subject           compound
-//	"how many", "count"             count
+//	"how many", "how many times"    count
+//	"when", first, last, how long,  segment
+//	a time window
+//	more than one subject, groups   compound
 //	a number on the subject         count_threshold
 //	an action condition             action
 //	a location condition            location

@@ -70,6 +70,8 @@ type Subject struct {
 	// Presupposed is true when the question assumes that the subject exists and only asks what
 	// it is like or does: "is the man sitting".
 	Presupposed bool `json:"presupposed,omitempty"`
+	// Universal asks about all, most or only the instances; "" asks about any of them.
+	Universal Universal `json:"universal,omitempty"`
 }
 
 // Kind is the kind of a condition.
@@ -93,6 +95,9 @@ type Condition struct {
 	// Value is in the words of the question. Package query lists its normal forms.
 	Value   string `json:"value"`
 	Negated bool   `json:"negated"`
+	// Presupposed is true when the condition says which instances are meant, and another one is asked
+	// about them: "is the man in red sitting".
+	Presupposed bool `json:"presupposed,omitempty"`
 }
 
 // Operator says how the subjects of a compound combine.
@@ -122,18 +127,44 @@ type Unassessable struct {
 	Text string   `json:"text"`
 }
 
+// GroupOp joins the members of a group.
+type GroupOp string
+
+// The closed list of these operators, beside those of a [Sequence]: before, after and while.
+const (
+	GroupAnd  GroupOp = "and"
+	GroupOr   GroupOp = "or"
+	GroupNot  GroupOp = "not"
+	GroupMore GroupOp = "more"
+)
+
+// Group is a statement over subjects and over groups before it.
+type Group struct {
+	// ID is unique in the query: g1, g2, ….
+	ID string  `json:"id"`
+	Op GroupOp `json:"op"`
+	// Of are ids, each used once in the query: one for not, at least two for and and or, else two. Those
+	// of more are subjects.
+	Of []string `json:"of"`
+}
+
 // Query is the compiled query; its JSON form is described by [Schema].
 type Query struct {
 	SchemaVersion int `json:"schema_version"`
 	// OriginalPrompt is nil when the client sent a query instead of a prompt.
-	OriginalPrompt *string     `json:"original_prompt"`
-	PromptIntent   Intent      `json:"prompt_intent"`
-	QueryType      Type        `json:"query_type"`
-	Subjects       []Subject   `json:"subjects"`
-	Conditions     []Condition `json:"conditions"`
-	Operator       Operator    `json:"operator"`
+	OriginalPrompt *string `json:"original_prompt"`
+	PromptIntent   Intent  `json:"prompt_intent"`
+	QueryType      Type    `json:"query_type"`
+	// Ask is what the question wants to know. A query without it asks for what its intent says.
+	Ask        Ask         `json:"ask,omitempty"`
+	Subjects   []Subject   `json:"subjects"`
+	Conditions []Condition `json:"conditions"`
+	Operator   Operator    `json:"operator"`
 	// Negated is true when the whole question asks for absence.
 	Negated bool `json:"negated"`
+	// Groups is empty when Operator and Negated say how the subjects combine. The last group is the
+	// whole statement.
+	Groups []Group `json:"groups,omitempty"`
 	// SearchTerms are the terms to collect evidence for. They are unique and ordered, and
 	// include the term of each subject.
 	SearchTerms            []string       `json:"search_terms"`

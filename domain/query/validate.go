@@ -18,6 +18,7 @@ const (
 	maxTextLen    = 200
 	maxPromptLen  = 2000
 	maxQuantity   = 1_000_000
+	maxGroups     = 32
 )
 
 // InvalidError says which field of a compiled query is wrong. The HTTP API reports it as
@@ -41,7 +42,10 @@ func invalid(param, format string, args ...any) error {
 	return &InvalidError{Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
-var subjectID = regexp.MustCompile(`^s[1-9][0-9]?$`)
+var (
+	subjectID = regexp.MustCompile(`^s[1-9][0-9]?$`)
+	groupID   = regexp.MustCompile(`^g[1-9][0-9]?$`)
+)
 
 var (
 	intents     = []Intent{Presence, Absence, Count, CountThreshold, Action, Attribute, Location, State, Compound, Segment, OpenEnded}
@@ -50,6 +54,9 @@ var (
 	comparisons = []Comparison{Equal, AtLeast, AtMost, MoreThan, FewerThan}
 	obstacles   = []Obstacle{Audio, Identity, Text, Subjective, ExhaustiveCount}
 	operators   = []Operator{All, Any}
+	asks        = []Ask{AskWhether, AskCount, AskWhen, AskTimes, AskFirst, AskLast, AskDuration}
+	universals  = []Universal{AllOf, MostOf, OnlyOf}
+	groupOps    = []GroupOp{GroupAnd, GroupOr, GroupNot, GroupMore, GroupOp(Before), GroupOp(After), GroupOp(While)}
 )
 
 // Validate checks a query against the schema and against the rules that relate its fields. It
@@ -63,7 +70,7 @@ func Validate(q Query) error {
 			return err
 		}
 	}
-	checks := []func(Query) error{checkEnums, checkSubjects, checkConditions, checkTerms, checkUnassessable, checkIntent}
+	checks := []func(Query) error{checkEnums, checkSubjects, checkConditions, checkGroups, checkTerms, checkUnassessable, checkIntent}
 	for _, check := range checks {
 		if err := check(q); err != nil {
 			return err
@@ -78,6 +85,11 @@ func checkEnums(q Query) error {
 	}
 	if err := member("query_type", q.QueryType, types); err != nil {
 		return err
+	}
+	if q.Ask != "" {
+		if err := member("ask", q.Ask, asks); err != nil {
+			return err
+		}
 	}
 	return member("operator", q.Operator, operators)
 }
@@ -98,6 +110,14 @@ func checkSubjects(q Query) error {
 		seen[s.ID] = true
 		if err := text(at+".term", s.Term, maxTermLen); err != nil {
 			return err
+		}
+		if s.Universal != "" {
+			if err := member(at+".universal", s.Universal, universals); err != nil {
+				return err
+			}
+			if s.Quantity != nil {
+				return invalid(at+".universal", "must not be set together with quantity")
+			}
 		}
 		if s.Quantity == nil {
 			continue
@@ -127,6 +147,62 @@ func checkConditions(q Query) error {
 		if err := text(at+".value", c.Value, maxTextLen); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkGroups checks that the last group has each subject and each other group once.
+func checkGroups(q Query) error {
+	if len(q.Groups) == 0 {
+		return nil
+	}
+	if len(q.Groups) > maxGroups {
+		return invalid("groups", "must have at most %d groups", maxGroups)
+	}
+	if q.Negated || q.Operator != All {
+		return invalid("groups", "must not be set together with negated or the operator any")
+	}
+	free := map[string]bool{} // the ids that no group has yet
+	for _, s := range q.Subjects {
+		free[s.ID] = true
+	}
+	for i, g := range q.Groups {
+		at := "groups." + strconv.Itoa(i)
+		if err := checkGroup(g, at, free); err != nil {
+			return err
+		}
+		free[g.ID] = true
+	}
+	if len(free) > 1 {
+		return invalid("groups", "must have every subject and every group in the last one")
+	}
+	return nil
+}
+
+// checkGroup removes the members of a group from the free ids.
+func checkGroup(g Group, at string, free map[string]bool) error {
+	if !groupID.MatchString(g.ID) || free[g.ID] {
+		return invalid(at+".id", "must be unique and match %s", groupID)
+	}
+	if err := member(at+".op", g.Op, groupOps); err != nil {
+		return err
+	}
+	least, most := 2, 2
+	switch g.Op {
+	case GroupNot:
+		least, most = 1, 1
+	case GroupAnd, GroupOr:
+		most = maxSubjects
+	default: // two members
+	}
+	if n := len(g.Of); n < least || n > most {
+		return invalid(at+".of", "must have %d to %d members for %s", least, most, g.Op)
+	}
+	for i, id := range g.Of {
+		if !free[id] || g.Op == GroupMore && !subjectID.MatchString(id) {
+			return invalid(at+".of."+strconv.Itoa(i), "must be a subject, or for most operators an earlier group, that no other group has")
+		}
+		delete(free, id)
 	}
 	return nil
 }
@@ -181,7 +257,7 @@ func checkIntent(q Query) error {
 	case OpenEnded:
 		return nil
 	case Compound:
-		if len(q.Subjects) < 2 {
+		if len(q.Subjects) < 2 && len(q.Groups) == 0 {
 			return invalid("subjects", "must have at least two subjects for prompt_intent compound")
 		}
 		return nil
@@ -190,6 +266,11 @@ func checkIntent(q Query) error {
 			return invalid("subjects", "must have at least one subject for prompt_intent segment")
 		}
 		return nil
+	case Count:
+		if len(q.Subjects) == 0 {
+			return invalid("subjects", "must have at least one subject for prompt_intent count")
+		}
+		return checkSingle(q)
 	default: // exactly one subject
 	}
 	if len(q.Subjects) != 1 {
@@ -203,7 +284,7 @@ func checkSingle(q Query) error {
 	quantity := q.Subjects[0].Quantity
 	switch q.PromptIntent {
 	case Presence, Absence, Count:
-		if quantity != nil {
+		if quantity != nil && len(q.Groups) == 0 && q.Asked() != AskTimes {
 			return invalid("subjects.0.quantity", "must be null for prompt_intent %s", q.PromptIntent)
 		}
 	case CountThreshold:

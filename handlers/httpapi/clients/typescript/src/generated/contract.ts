@@ -2350,6 +2350,11 @@ export interface components {
             /** @enum {string} */
             prompt_intent: "presence" | "absence" | "count" | "count_threshold" | "action" | "attribute" | "location" | "state" | "compound" | "segment" | "open_ended";
             query_type: components["schemas"]["QueryType"];
+            /**
+             * @description What the question wants to know. Without it, what `prompt_intent` says.
+             * @enum {string}
+             */
+            ask?: "whether" | "count" | "when" | "times" | "first" | "last" | "duration";
             subjects: {
                 id: string;
                 term: string;
@@ -2363,6 +2368,11 @@ export interface components {
                  * @default false
                  */
                 presupposed?: boolean;
+                /**
+                 * @description Which of the visible instances satisfy the conditions that are not presupposed. Without it, at least one.
+                 * @enum {string}
+                 */
+                universal?: "all" | "most" | "only";
             }[];
             conditions?: {
                 /** @description The id of a subject. */
@@ -2372,6 +2382,11 @@ export interface components {
                 value: string;
                 /** @default false */
                 negated?: boolean;
+                /**
+                 * @description The condition says which instances are meant, as the color in "are all people in red sitting".
+                 * @default false
+                 */
+                presupposed?: boolean;
             }[];
             /**
              * @description How the subjects of a compound question are combined.
@@ -2384,6 +2399,14 @@ export interface components {
              * @default false
              */
             negated?: boolean;
+            /** @description How the subjects combine, where `operator` and `negated` cannot say it. The last group is the whole statement. */
+            groups?: {
+                id: string;
+                /** @enum {string} */
+                op: "and" | "or" | "not" | "more" | "before" | "after" | "while";
+                /** @description Ids of subjects and of earlier groups, each used once. `not` has one, `and` and `or` have at least two, the others two. */
+                of: string[];
+            }[];
             /** @description The terms that the model searches for, in order. */
             search_terms: string[];
             /** @description The parts of the question that cannot be evaluated. The rest is answered. */
@@ -2422,6 +2445,11 @@ export interface components {
                 /** @enum {string} */
                 prompt_intent: "presence" | "absence" | "count" | "count_threshold" | "action" | "attribute" | "location" | "state" | "compound" | "segment" | "open_ended";
                 query_type: components["schemas"]["QueryType"];
+                /**
+                 * @description What the question wants to know. Without it, what `prompt_intent` says.
+                 * @enum {string}
+                 */
+                ask?: "whether" | "count" | "when" | "times" | "first" | "last" | "duration";
                 subjects: {
                     id: string;
                     term: string;
@@ -2435,6 +2463,11 @@ export interface components {
                      * @default false
                      */
                     presupposed?: boolean;
+                    /**
+                     * @description Which of the visible instances satisfy the conditions that are not presupposed. Without it, at least one.
+                     * @enum {string}
+                     */
+                    universal?: "all" | "most" | "only";
                 }[];
                 conditions?: {
                     /** @description The id of a subject. */
@@ -2444,6 +2477,11 @@ export interface components {
                     value: string;
                     /** @default false */
                     negated?: boolean;
+                    /**
+                     * @description The condition says which instances are meant, as the color in "are all people in red sitting".
+                     * @default false
+                     */
+                    presupposed?: boolean;
                 }[];
                 /**
                  * @description How the subjects of a compound question are combined.
@@ -2456,6 +2494,14 @@ export interface components {
                  * @default false
                  */
                 negated?: boolean;
+                /** @description How the subjects combine, where `operator` and `negated` cannot say it. The last group is the whole statement. */
+                groups?: {
+                    id: string;
+                    /** @enum {string} */
+                    op: "and" | "or" | "not" | "more" | "before" | "after" | "while";
+                    /** @description Ids of subjects and of earlier groups, each used once. `not` has one, `and` and `or` have at least two, the others two. */
+                    of: string[];
+                }[];
                 /** @description The terms that the model searches for, in order. */
                 search_terms: string[];
                 /** @description The parts of the question that cannot be evaluated. The rest is answered. */
@@ -2802,6 +2848,11 @@ export interface components {
                 /** @enum {string} */
                 prompt_intent: "presence" | "absence" | "count" | "count_threshold" | "action" | "attribute" | "location" | "state" | "compound" | "segment" | "open_ended";
                 query_type: components["schemas"]["QueryType"];
+                /**
+                 * @description What the question wants to know. Without it, what `prompt_intent` says.
+                 * @enum {string}
+                 */
+                ask?: "whether" | "count" | "when" | "times" | "first" | "last" | "duration";
                 subjects: {
                     id: string;
                     term: string;
@@ -2815,6 +2866,11 @@ export interface components {
                      * @default false
                      */
                     presupposed?: boolean;
+                    /**
+                     * @description Which of the visible instances satisfy the conditions that are not presupposed. Without it, at least one.
+                     * @enum {string}
+                     */
+                    universal?: "all" | "most" | "only";
                 }[];
                 conditions?: {
                     /** @description The id of a subject. */
@@ -2824,6 +2880,11 @@ export interface components {
                     value: string;
                     /** @default false */
                     negated?: boolean;
+                    /**
+                     * @description The condition says which instances are meant, as the color in "are all people in red sitting".
+                     * @default false
+                     */
+                    presupposed?: boolean;
                 }[];
                 /**
                  * @description How the subjects of a compound question are combined.
@@ -2836,6 +2897,14 @@ export interface components {
                  * @default false
                  */
                 negated?: boolean;
+                /** @description How the subjects combine, where `operator` and `negated` cannot say it. The last group is the whole statement. */
+                groups?: {
+                    id: string;
+                    /** @enum {string} */
+                    op: "and" | "or" | "not" | "more" | "before" | "after" | "while";
+                    /** @description Ids of subjects and of earlier groups, each used once. `not` has one, `and` and `or` have at least two, the others two. */
+                    of: string[];
+                }[];
                 /** @description The terms that the model searches for, in order. */
                 search_terms: string[];
                 /** @description The parts of the question that cannot be evaluated. The rest is answered. */
