@@ -1,0 +1,55 @@
+package answer_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+)
+
+func TestShippedParametersAreValid(t *testing.T) {
+	t.Parallel()
+	all, err := answer.Shipped()
+	require.NoError(t, err)
+	require.Contains(t, all, "centernet-mobilenetv3-640")
+}
+
+func TestParametersAreComplete(t *testing.T) {
+	t.Parallel()
+	all, err := answer.Shipped()
+	require.NoError(t, err)
+	raw, err := json.Marshal(all["centernet-mobilenetv3-640"])
+	require.NoError(t, err)
+	back, err := answer.ParseParameters(raw)
+	require.NoError(t, err)
+	require.Equal(t, all["centernet-mobilenetv3-640"], back)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(raw, &fields))
+	for name := range fields {
+		less := map[string]any{}
+		for k, v := range fields {
+			if k != name {
+				less[k] = v
+			}
+		}
+		short, err := json.Marshal(less)
+		require.NoError(t, err)
+		_, err = answer.ParseParameters(short)
+		require.ErrorContains(t, err, name+": required")
+	}
+	for name, wrong := range map[string]any{
+		"weights": "", "keep": 0, "rival_overlap": 2, "exclusion": -1, "floor": .5, "gap_s": 0, "lift": -1, "doubt": []float64{.7, .6}, "cap_prior": .95, "color": 1,
+	} {
+		bad := map[string]any{}
+		for k, v := range fields {
+			bad[k] = v
+		}
+		bad[name] = wrong
+		text, err := json.Marshal(bad)
+		require.NoError(t, err)
+		_, err = answer.ParseParameters(text)
+		require.ErrorContains(t, err, name)
+	}
+}
