@@ -100,7 +100,7 @@ verify: generate contract $(GOLANGCI) ## Fail when generated files, stored event
 	$(GOLANGCI) run ./...
 
 clean: ## Remove built and fetched files; data stays
-	rm -rf bin .cache gpu/worker/node_modules $(CONTRACT_LINT)/node_modules handlers/httpapi/clients/typescript/{node_modules,dist} handlers/httpapi/reference/node_modules handlers/webhook/receivers/node_modules handlers/mcp/clients/node_modules domain/query/vocabulary/wordnet/node_modules
+	rm -rf bin .cache gpu/worker/{node_modules,models} $(CONTRACT_LINT)/node_modules handlers/httpapi/clients/typescript/{node_modules,dist} handlers/httpapi/reference/node_modules handlers/webhook/receivers/node_modules handlers/mcp/clients/node_modules domain/query/vocabulary/wordnet/node_modules
 
 ##@ Long suites
 

@@ -29,7 +29,7 @@ type Engine interface {
 
 // Request is the frames to examine and the terms to look for.
 type Request struct {
-	// Frames are JPEG files, 1 to MaxFrames. The embedded model uses 512 pixels on the
+	// Frames are JPEG files, 1 to MaxFrames. The embedded model uses 640 pixels on the
 	// longer side.
 	Frames [][]byte
 	// Terms are class names of the model, at least one, unique. A term that the model does

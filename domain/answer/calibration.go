@@ -61,7 +61,7 @@ type Calibration struct {
 }
 
 // CPUWeights is the name of the weights of the embedded worker.
-const CPUWeights = "centernet-mobilenetv3-512"
+const CPUWeights = "centernet-mobilenetv3-640"
 
 // CPU is the calibration of the embedded worker's model, CenterNet on COCO classes.
 //

@@ -32,15 +32,15 @@ func joined(t *testing.T, parts ...part) string {
 // TestEachPartKeepsItsShape: a frame has the shape that the video has at its instant.
 func TestEachPartKeepsItsShape(t *testing.T) {
 	t.Parallel()
-	const wide, tall = "640x160", "160x640"
+	const wide, tall = "960x240", "240x960"
 	for name, c := range map[string]struct {
 		parts []part
 		want  []image.Point // at 0, 0.5, 1 s and so on
 	}{
-		"turned":          {[]part{{"0", wide}, {"1", tall}}, []image.Point{{512, 128}, {512, 128}, {128, 512}, {128, 512}}},
-		"turned and back": {[]part{{"0", wide}, {"1", tall}, {"2", wide}}, []image.Point{{512, 128}, {512, 128}, {128, 512}, {128, 512}, {512, 128}, {512, 128}}},
+		"turned":          {[]part{{"0", wide}, {"1", tall}}, []image.Point{{640, 160}, {640, 160}, {160, 640}, {160, 640}}},
+		"turned and back": {[]part{{"0", wide}, {"1", tall}, {"2", wide}}, []image.Point{{640, 160}, {640, 160}, {160, 640}, {160, 640}, {640, 160}, {640, 160}}},
 		"turned in a pause": {[]part{{"0", wide}, {"2.5", tall}},
-			[]image.Point{{512, 128}, {512, 128}, {512, 128}, {512, 128}, {512, 128}, {128, 512}, {128, 512}}},
+			[]image.Point{{640, 160}, {640, 160}, {640, 160}, {640, 160}, {640, 160}, {160, 640}, {160, 640}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

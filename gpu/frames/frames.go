@@ -17,7 +17,7 @@ const MaxIntervals = 64
 // Defaults of Options.
 const (
 	defaultFPS      = 2
-	defaultLongSide = 512
+	defaultLongSide = 640
 	defaultStall    = time.Minute
 )
 

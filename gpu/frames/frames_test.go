@@ -197,16 +197,16 @@ func TestSizes(t *testing.T) {
 		args   []string
 		want   image.Point
 	}{
-		"landscape":         {"testsrc=s=1280x720", nil, image.Pt(512, 288)},
-		"portrait":          {"testsrc=s=360x640", nil, image.Pt(288, 512)},
+		"landscape":         {"testsrc=s=1280x720", nil, image.Pt(640, 360)},
+		"portrait":          {"testsrc=s=540x960", nil, image.Pt(360, 640)},
 		"never enlarged":    {"testsrc=s=64x48", nil, image.Pt(64, 48)},
-		"anamorphic":        {"testsrc=s=720x576,setsar=64/45", nil, image.Pt(512, 288)},
+		"anamorphic":        {"testsrc=s=720x576,setsar=64/45", nil, image.Pt(640, 360)},
 		"tall pixels":       {"testsrc=s=320x160,setsar=1/2", nil, image.Pt(320, 320)},
-		"tall, too large":   {"testsrc=s=640x640,setsar=1/2", nil, image.Pt(256, 512)},
-		"extremely thin":    {"testsrc=s=2048x2", nil, image.Pt(512, 1)},
-		"extremely narrow":  {"testsrc=s=2x2048", nil, image.Pt(2, 512)},
-		"ten bits":          {"testsrc=s=640x360,format=yuv420p10", nil, image.Pt(512, 288)},
-		"with transparency": {"testsrc=s=640x360,format=yuva420p", []string{"-c:v", "png"}, image.Pt(512, 288)},
+		"tall, too large":   {"testsrc=s=640x640,setsar=1/2", nil, image.Pt(320, 640)},
+		"extremely thin":    {"testsrc=s=2048x2", nil, image.Pt(640, 1)},
+		"extremely narrow":  {"testsrc=s=2x2048", nil, image.Pt(2, 640)},
+		"ten bits":          {"testsrc=s=960x540,format=yuv420p10", nil, image.Pt(640, 360)},
+		"with transparency": {"testsrc=s=960x540,format=yuva420p", []string{"-c:v", "png"}, image.Pt(640, 360)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -258,20 +258,20 @@ func TestFramesHaveTheBestQuality(t *testing.T) {
 
 func TestRotationIsApplied(t *testing.T) {
 	t.Parallel()
-	clip := render(t, "turned.mp4", lavfi("testsrc=s=640x360", "-frames:v", "3", "-c:v", "libx264")...)
+	clip := render(t, "turned.mp4", lavfi("testsrc=s=960x540", "-frames:v", "3", "-c:v", "libx264")...)
 	content, err := os.ReadFile(clip)
 	require.NoError(t, err)
 	// This is the display matrix of the first track, a quarter turn (ISO/IEC 14496-12,
 	// track header of version 0).
 	at := bytes.Index(content, []byte("tkhd"))
 	require.Positive(t, at)
-	for i, v := range []uint32{0, 1 << 16, 0, 0xFFFF0000, 0, 0, 180 << 16, 0, 1 << 30} {
+	for i, v := range []uint32{0, 1 << 16, 0, 0xFFFF0000, 0, 0, 270 << 16, 0, 1 << 30} {
 		binary.BigEndian.PutUint32(content[at+4+40+4*i:], v)
 	}
 	require.NoError(t, os.WriteFile(clip, content, 0o600))
 	list, err := collect(t, clip, frames.Options{})
 	require.NoError(t, err)
-	require.Equal(t, image.Pt(288, 512), list[0].size)
+	require.Equal(t, image.Pt(360, 640), list[0].size)
 }
 
 func TestUnreadableSources(t *testing.T) {

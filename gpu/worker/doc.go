@@ -29,8 +29,12 @@
 // scores by -.1 to +.1, cut boxes in two at their borders and corrected no count, for five
 // times the work.
 //
+// The models run in ONNX Runtime, on one core for each thread. `npm run convert` (convert/) makes
+// their files once from those of an npm package, always the same bytes, which src/models.js records.
+// Tests compare their outputs with those of the originals.
+//
 // The sources are read from the repository's gpu/worker folder with its node_modules (`npm
-// ci --ignore-scripts`). They are not embedded into the program: 130 MB of models and
+// ci --ignore-scripts`). They are not embedded into the program: 80 MB of models and
 // runtime would have to be unpacked at every upgrade, and the program runs from its
 // checkout.
 package worker

@@ -53,8 +53,8 @@ func path(file *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", file.Fd
 // numbers from 60706 to 61183 unused (systemd, "Users, Groups, UIDs and GIDs"). ffmpeg has 61000.
 const ownUser = 61001
 
-// reading is a program of Node that ends with status 0 if it can read the folder of its argument.
-const reading = `process.chdir(process.argv[1]); fs.readFileSync("src/main.js"); fs.readFileSync("node_modules/@vladmandic/human/package.json")`
+// reading is a program of Node that ends with status 0 if it can read files of a folder, its arguments.
+const reading = `const [, folder, ...files] = process.argv; process.chdir(folder); for (const file of files) fs.readFileSync(file)`
 
 // attributes returns the attributes that the kernel sets when it creates a child. As root, it tries
 // which rights the child needs: a checkout in /root, for example, is readable by root only.
@@ -66,15 +66,16 @@ func (w *Worker) attributes(ctx context.Context) syscall.SysProcAttr {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	read := append([]string{"-e", reading, w.opts.Dir}, needed...)
 	few := full
 	few.Credential = &syscall.Credential{Uid: ownUser, Gid: ownUser}
-	err := w.node(ctx, few, "-e", reading, w.opts.Dir).Run()
+	err := w.node(ctx, few, read...).Run()
 	if err == nil || ctx.Err() != nil { // a slow machine is no reason for more rights
 		return few
 	}
 	user := slog.Int("user", ownUser)
 	few.AmbientCaps = []uintptr{unix.CAP_DAC_READ_SEARCH}
-	if w.node(ctx, few, "-e", reading, w.opts.Dir).Run() == nil || ctx.Err() != nil {
+	if w.node(ctx, few, read...).Run() == nil || ctx.Err() != nil {
 		w.opts.Log.Warn("inference worker may read all files, because its user cannot read its program", user, "folder", w.opts.Dir, "node", w.opts.NodePath, "error", err)
 		return few
 	}

@@ -40,7 +40,7 @@ const (
 
 // Options of Start; the zero value of each field takes its default.
 type Options struct {
-	// Dir is the folder with src/main.js and node_modules; by default the one that find returns.
+	// Dir is the folder with src/main.js, node_modules and models; by default the one that find returns.
 	Dir string
 	// Threads is the number of frames processed at once; by default the processors that
 	// this program may use.
@@ -99,10 +99,13 @@ func find() (string, error) {
 	return "", errors.New("inference worker: cannot find gpu/worker with its packages near the working directory or the program: run `make setup`")
 }
 
+// needed are the files of the worker's folder that show whether it is complete and can be read.
+var needed = []string{"src/main.js", "node_modules/onnxruntime-node/package.json", "models/centernet.onnx"}
+
 // check reports whether the worker can run from a folder.
 func check(dir string) error {
-	for _, part := range []string{filepath.Join("src", "main.js"), filepath.Join("node_modules", "@vladmandic", "human", "package.json")} {
-		if _, err := os.Stat(filepath.Join(dir, part)); err != nil {
+	for _, file := range needed {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(file))); err != nil {
 			return fmt.Errorf("inference worker: run `make setup`: %w", err)
 		}
 	}

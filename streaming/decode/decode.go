@@ -36,7 +36,7 @@ const (
 const (
 	defaultFPS      = 5
 	defaultMaxGap   = 2 * time.Second
-	defaultLongSide = 512
+	defaultLongSide = 640
 	defaultStall    = 5 * time.Second
 )
 
@@ -56,7 +56,7 @@ type Options struct {
 	FPS int
 	// MaxGap is the longest time between two pictures that pays for samples. The default is 2 s.
 	MaxGap time.Duration
-	// LongSide is the largest number of pixels on the longer side. The default is 512.
+	// LongSide is the largest number of pixels on the longer side. The default is 640.
 	LongSide int
 	// Stall is the time after which an ffmpeg without output is replaced. The default is 5 s.
 	Stall time.Duration

@@ -103,7 +103,7 @@ func TestSamples(t *testing.T) {
 			l := newLab(t, decode.Options{})
 			frames := encode(t, codec, 640, 360, 0, 43)
 			samples := l.push(t, frames)
-			check(t, samples, 512, 288)
+			check(t, samples, 640, 360)
 			for _, s := range samples {
 				require.Zero(t, s.Time%(6*ticks), "5 samples per second")
 				require.Equal(t, frames[s.Time/ticks].At, s.At)
@@ -185,7 +185,7 @@ func TestAChangeOfSize(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, decode.Options{})
 			check(t, l.push(t, encode(t, codec, 320, 180, 0, 31)), 320, 180)
-			check(t, l.push(t, encode(t, codec, 640, 360, 60, 31)), 512, 288)
+			check(t, l.push(t, encode(t, codec, 640, 360, 60, 31)), 640, 360)
 			check(t, l.push(t, encode(t, codec, 180, 320, 120, 31)), 180, 320)
 			require.Equal(t, 3, l.Counts().Starts)
 			require.Zero(t, l.keyframes.Load(), "the keyframe of the new size is enough")
@@ -206,7 +206,7 @@ func TestTheSizeChangesAllTheTime(t *testing.T) {
 	require.Eventually(t, func() bool { return l.Counts().Dropped >= 45 }, patience, time.Millisecond)
 	require.Equal(t, 5, l.Counts().Starts, "the first one and four changes")
 	now.Add(int64(time.Second + time.Millisecond))
-	check(t, l.push(t, encode(t, assemble.VP8, 640, 360, 60, 31)), 512, 288)
+	check(t, l.push(t, encode(t, assemble.VP8, 640, 360, 60, 31)), 640, 360)
 }
 
 // TestFFmpegIsKilled kills ffmpeg in the middle of the stream, again and again.
@@ -214,14 +214,14 @@ func TestFFmpegIsKilled(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, decode.Options{})
 	frames := encode(t, assemble.H264, 640, 360, 0, 121)
-	check(t, l.push(t, frames[:13]), 512, 288)
+	check(t, l.push(t, frames[:13]), 640, 360)
 	for round := range 3 {
 		before := l.keyframes.Load()
 		require.NoError(t, syscall.Kill(l.pid(), syscall.SIGKILL))
 		require.Eventually(t, func() bool { return l.keyframes.Load() > before }, patience, time.Millisecond, "a keyframe is requested at once")
 		from := (round + 1) * 30
 		samples := l.push(t, frames[from-5:from+13]) // the first 5 have no decoder
-		check(t, samples, 512, 288)
+		check(t, samples, 640, 360)
 		require.Equal(t, round+2, l.Counts().Starts)
 		require.Equal(t, int64(5*(round+1)), l.Counts().Dropped)
 	}
@@ -233,13 +233,13 @@ func TestFFmpegHangs(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, decode.Options{Stall: 3 * time.Second})
 	frames := encode(t, assemble.H264, 640, 360, 0, 61)
-	check(t, l.push(t, frames[:13]), 512, 288)
+	check(t, l.push(t, frames[:13]), 640, 360)
 	require.NoError(t, syscall.Kill(l.pid(), syscall.SIGSTOP))
 	for _, f := range frames[13:30] {
 		l.Push(f)
 	}
 	require.Eventually(t, func() bool { return l.keyframes.Load() > 0 }, patience, time.Millisecond)
-	check(t, l.push(t, frames[30:55]), 512, 288)
+	check(t, l.push(t, frames[30:55]), 640, 360)
 	require.Contains(t, l.Counts().LastError, "no progress")
 	require.Equal(t, 2, l.Counts().Starts)
 }
@@ -263,7 +263,7 @@ func TestPicturesThatNoDecoderTakes(t *testing.T) {
 	require.Eventually(t, func() bool { return l.Counts().Dropped >= 50 }, patience, time.Millisecond)
 	require.Equal(t, starts, l.Counts().Starts, "the next start waits")
 	now.Add(int64(201 * time.Millisecond))
-	check(t, l.push(t, encode(t, assemble.VP8, 640, 360, 0, 31)), 512, 288)
+	check(t, l.push(t, encode(t, assemble.VP8, 640, 360, 0, 31)), 640, 360)
 }
 
 // stuck is an ffmpeg that takes nothing.

@@ -23,8 +23,8 @@ func TestSizes(t *testing.T) {
 		wantW, wantH  int
 	}{
 		{assemble.VP8, 1, 1, 1, 1}, {assemble.VP9, 1, 1, 1, 1}, {assemble.H264, 2, 2, 2, 2},
-		{assemble.VP8, 641, 359, 512, 287}, {assemble.VP9, 641, 359, 512, 287}, {assemble.VP9, 3, 1001, 2, 512},
-		{assemble.H264, 66, 1000, 34, 512}, {assemble.H264, 3840, 2160, 512, 288}, {assemble.VP8, 4096, 4096, 512, 512},
+		{assemble.VP8, 641, 359, 640, 358}, {assemble.VP9, 641, 359, 640, 358}, {assemble.VP9, 3, 1001, 2, 640},
+		{assemble.H264, 66, 1000, 42, 640}, {assemble.H264, 3840, 2160, 640, 360}, {assemble.VP8, 4096, 4096, 640, 640},
 	} {
 		t.Run(fmt.Sprintf("%s %dx%d", tt.codec, tt.width, tt.height), func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +55,7 @@ func TestPicturesThatAreTooLarge(t *testing.T) {
 			require.Eventually(t, func() bool { return l.Counts().Dropped == 20 }, patience, time.Millisecond)
 			require.Zero(t, l.Counts().Starts)
 			require.Contains(t, l.Counts().LastError, "7680x4320")
-			check(t, l.push(t, encode(t, codec, 640, 360, 60, 31)), 512, 288)
+			check(t, l.push(t, encode(t, codec, 640, 360, 60, 31)), 640, 360)
 		})
 	}
 }
@@ -64,10 +64,10 @@ func TestPicturesThatAreTooLarge(t *testing.T) {
 func TestTheParameterSetsChange(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, decode.Options{})
-	check(t, l.push(t, encode(t, assemble.H264, 640, 360, 0, 31)), 512, 288)
+	check(t, l.push(t, encode(t, assemble.H264, 640, 360, 0, 31)), 640, 360)
 	for round, profile := range []string{"high", "main", "baseline"} {
 		from := 60 * (round + 1)
-		check(t, l.push(t, encodeDrawn(t, assemble.H264, 640, 360, from, 31, drawn, "-profile:v", profile, "-refs", fmt.Sprint(1+round))), 512, 288)
+		check(t, l.push(t, encodeDrawn(t, assemble.H264, 640, 360, from, 31, drawn, "-profile:v", profile, "-refs", fmt.Sprint(1+round))), 640, 360)
 	}
 	require.Equal(t, 1, l.Counts().Starts)
 	require.Zero(t, l.keyframes.Load())

@@ -20,6 +20,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { byteValues, bytesElements, ProtocolError } from './protocol.js';
+import { PLATFORM } from './runtime.js';
 import { CELLS } from './shades.js';
 import { COLUMNS, JOINTS, VOCABULARY, classOf } from './vocabulary.js';
 
@@ -59,7 +60,7 @@ export function metadata(threads, digest) {
   return {
     name: MODEL,
     versions: [VERSION],
-    platform: 'tfjs_wasm',
+    platform: PLATFORM,
     inputs: [
       { name: 'FRAMES', datatype: 'BYTES', shape: [-1] },
       { name: 'TERMS', datatype: 'BYTES', shape: [-1] },
@@ -67,7 +68,7 @@ export function metadata(threads, digest) {
     ],
     outputs: OUTPUTS,
     parameters: {
-      model: 'centernet-mobilenetv3-512',
+      model: 'centernet-mobilenetv3-640',
       digest,
       worker: `${program.name}/${program.version}`,
       vocabulary: VOCABULARY.join(','),

@@ -1,78 +1,63 @@
 /**
  * Object detection: CenterNet on MobileNetV3, 80 COCO classes.
  *
- * The network is convolutional and was made for 512x512 pixels. It runs only on the part of
- * them that the frame fills, which for 16:9 is 37% less work than the square. The published
- * model selects its rows in several passes over 1.3 million cells. peaks() returns the same
- * rows in a tenth of the time.
+ * The network is convolutional. It was made for 512x512 pixels, is more accurate with more of
+ * them, and runs only on the part of a square that the frame fills. The published model
+ * selects its rows in several passes over 1.3 million cells. peaks() returns the same rows in
+ * a tenth of the time.
  */
 import { suppress } from './boxes.js';
 import { letterbox } from './image.js';
 import { DETECTOR } from './models.js';
 import { peaks } from './peaks.js';
-import { execute, loadModel } from './tensorflow.js';
+import { execute, loadModel } from './runtime.js';
 
 /** Longest side of the input of the network, in pixels. */
-export const LONGEST = 512;
+export const LONGEST = 640;
 /** The network halves its input five times. */
-const STRIDE = 32;
+export const STRIDE = 32;
 /** Below this score rows are noise. */
 const MIN_SCORE = 0.05;
 /** Largest number of rows of a frame, best scores first. */
 const MAX_ROWS = 100;
-
-const INPUT = 'tower_0/images';
-/** The outputs: the score of each class in each cell, and how far its box reaches. */
-const OUTPUTS = ['tower_0/keypoints', 'tower_0/wh'];
-/** Where the network enlarges its cells: the node with the new size, and the pixels of a cell after it. */
-const ENLARGED = [
-  ['tower_0/CenternetHead/c5_upsample/up_sampling2d/mul', 16],
-  ['tower_0/CenternetHead/c4_upsample/up_sampling2d_1/mul', 8],
-  ['tower_0/CenternetHead/c3_upsample/up_sampling2d_2/mul', 4],
-];
 /** Pixels of a cell of the outputs. */
 const CELL = 4;
 
 /**
- * @param {import('@tensorflow/tfjs-converter').GraphModel} model
- * @param {Float32Array} values RGB, 0..255
+ * @param {import('onnxruntime-node').InferenceSession} model
+ * @param {Float32Array} values RGB, 0..255, color by color
  * @param {number} width pixels, a multiple of STRIDE
  * @param {number} height pixels, a multiple of STRIDE
- * @returns {import('./peaks.js').Cells}
+ * @returns {Promise<import('./peaks.js').Cells>}
  */
-export function runNetwork(model, values, width, height) {
-  const sizes = ENLARGED.map(([node, pixels]) => [node, { values: Int32Array.of(height / pixels, width / pixels), shape: [2] }]);
-  const input = { values, shape: [1, height, width, 3] };
-  const [scores, reach] = execute(model, { [INPUT]: input, ...Object.fromEntries(sizes) }, OUTPUTS);
-  return { scores, reach, columns: width / CELL };
+export async function runNetwork(model, values, width, height) {
+  const { scores, reach } = await execute(model, 'images', values, [1, 3, height, width]);
+  return { scores, reach, columns: width / CELL, rows: height / CELL };
 }
 
 export class Detector {
   #model;
   #input = new Float32Array(LONGEST * LONGEST * 3);
 
-  /** @param {import('@tensorflow/tfjs-converter').GraphModel} model */
+  /** @param {import('onnxruntime-node').InferenceSession} model */
   constructor(model) {
     this.#model = model;
   }
 
-  /** @returns {Promise<Detector>} warmed up: the first inference compiles and is slow */
+  /** @returns {Promise<Detector>} */
   static async load() {
-    const detector = new Detector(await loadModel(DETECTOR));
-    detector.detect({ width: 1, height: 1, data: new Uint8Array(3) }, new Set());
-    return detector;
+    return new Detector(await loadModel(DETECTOR));
   }
 
   /**
    * @param {import('./image.js').Image} image
    * @param {Set<number>} classes the requested class indices
-   * @returns {import('./boxes.js').Detection[]} best score first, one box per object
+   * @returns {Promise<import('./boxes.js').Detection[]>} best score first, one box per object
    */
-  detect(image, classes) {
+  async detect(image, classes) {
     const placement = letterbox(image, LONGEST, STRIDE, this.#input);
-    const { paper } = placement;
-    const values = this.#input.subarray(0, paper.width * paper.height * 3);
-    const cells = runNetwork(this.#model, values, paper.width, paper.height);
+    const { width, height } = placement.paper;
+    const cells = await runNetwork(this.#model, this.#input.subarray(0, width * height * 3), width, height);
     const found = [];
     for (const peak of peaks(cells, MIN_SCORE, MAX_ROWS)) {
       const box = boxOf(peak, cells, placement);
@@ -88,9 +73,9 @@ export class Detector {
  * @param {import('./image.js').Placement} placement
  * @returns {[number, number, number, number] | null} null for a box outside of the frame
  */
-function boxOf({ cell }, { reach, columns }, placement) {
+function boxOf({ cell }, { reach, columns, rows }, placement) {
   const x = (cell % columns) * CELL, y = Math.floor(cell / columns) * CELL;
-  const [left, up, right, down] = reach.subarray(cell * 4, cell * 4 + 4);
+  const [left, up, right, down] = [0, 1, 2, 3].map((side) => reach[side * rows * columns + cell]);
   const x1 = unit((x - left - placement.x) / placement.width);
   const y1 = unit((y - up - placement.y) / placement.height);
   const x2 = unit((x + right - placement.x) / placement.width);

@@ -27,20 +27,25 @@ const OUTSIDE = 114;
  * not enlarged, because enlarging costs accuracy.
  * @param {Image} image
  * @param {number} longest side allowed, pixels: a multiple of step
- * @param {number} step both sides of the paper are multiples of it, and it is the total width of the strips
- * @param {Float32Array} out longest*longest*3; its beginning is overwritten
+ * @param {number} step both sides of the paper are multiples of it, and the strips are at least half of it
+ * @param {Float32Array} out longest*longest*3; its beginning is overwritten, color by color
  * @returns {Placement}
  */
 export function letterbox(image, longest, step, out) {
   const { width, height, data } = shrink(image, longest);
-  const paper = { width: Math.ceil(width / step) * step, height: Math.ceil(height / step) * step };
-  const shorter = paper.width < paper.height ? 'width' : 'height';
-  paper[shorter] = Math.min(longest, paper[shorter] + step);
+  const sheet = (side, strips) => Math.min(longest, Math.ceil((side + strips) / step) * step);
+  const paper = { width: sheet(width, width < height ? step / 2 : 0), height: sheet(height, width < height ? 0 : step / 2) };
   const x = (paper.width - width) >> 1;
   const y = (paper.height - height) >> 1;
-  out.fill(0, 0, paper.width * paper.height * 3);
-  const row = width * 3;
-  for (let r = 0; r < height; r++) out.set(data.subarray(r * row, (r + 1) * row), ((y + r) * paper.width + x) * 3);
+  const area = paper.width * paper.height;
+  out.fill(0, 0, area * 3);
+  for (let row = 0, from = 0; row < height; row++) {
+    for (let to = (y + row) * paper.width + x, end = to + width; to < end; to++, from += 3) {
+      out[to] = data[from];
+      out[area + to] = data[from + 1];
+      out[2 * area + to] = data[from + 2];
+    }
+  }
   return { x, y, width, height, paper };
 }
 
@@ -97,30 +102,31 @@ function averageInto(data, to, image, left, top, right, bottom) {
  * @param {Image} image
  * @param {{x: number, y: number, side: number}} square in pixels of the frame; may reach beyond it
  * @param {number} side of the result, pixels
- * @param {Int32Array} out side*side*3, overwritten
+ * @param {Float32Array} out side*side*3, overwritten, color by color
  */
 export function cropSquare(image, square, side, out) {
   const scale = square.side / side;
   for (let y = 0, to = 0; y < side; y++) {
     const sy = square.y + (y + 0.5) * scale - 0.5;
-    for (let x = 0; x < side; x++, to += 3) {
+    for (let x = 0; x < side; x++, to++) {
       const sx = square.x + (x + 0.5) * scale - 0.5;
-      sampleInto(out, to, image, sx, sy);
+      sampleInto(out, to, side * side, image, sx, sy);
     }
   }
 }
 
 /**
- * @param {Int32Array} out
- * @param {number} to
+ * @param {Float32Array} out
+ * @param {number} to index of its red
+ * @param {number} area from one color to the next
  * @param {Image} image
  * @param {number} x
  * @param {number} y
  */
-function sampleInto(out, to, image, x, y) {
+function sampleInto(out, to, area, image, x, y) {
   const { width, height, data } = image;
   if (x < -0.5 || y < -0.5 || x > width - 0.5 || y > height - 0.5) {
-    out[to] = out[to + 1] = out[to + 2] = OUTSIDE;
+    out[to] = out[to + area] = out[to + 2 * area] = OUTSIDE;
     return;
   }
   const x0 = Math.max(0, Math.floor(x)), y0 = Math.max(0, Math.floor(y));
@@ -131,6 +137,6 @@ function sampleInto(out, to, image, x, y) {
   for (let k = 0; k < 3; k++) {
     const upper = data[a + k] * (1 - fx) + data[b + k] * fx;
     const lower = data[c + k] * (1 - fx) + data[d + k] * fx;
-    out[to + k] = Math.round(upper * (1 - fy) + lower * fy);
+    out[to + k * area] = Math.round(upper * (1 - fy) + lower * fy);
   }
 }

@@ -26,10 +26,8 @@ import { Detector } from './detector.js';
 import { JpegDecoder } from './jpeg.js';
 import { MAX_POSES, MIN_PERSON_SCORE, PoseEstimator } from './pose.js';
 import { shadesOf } from './shades.js';
-import { startRuntime } from './tensorflow.js';
 import { PERSON } from './vocabulary.js';
 
-await startRuntime();
 const jpeg = new JpegDecoder();
 const detector = await Detector.load();
 /** @type {Promise<PoseEstimator> | undefined} loaded when first needed: most questions need no poses */
@@ -52,7 +50,7 @@ async function run({ frame, classes, pose, color, shades }) {
   const { bytes, width, height } = frame;
   const image = width && height ? { width, height, data: bytes } : await jpeg.decode(bytes);
   /** @type {DetailedDetection[]} */
-  const detections = detector.detect(image, classes);
+  const detections = await detector.detect(image, classes);
   if (color) for (const found of detections) found.colors = colorShares(image, found.box, found.cls === PERSON);
   if (pose) await addPoses(image, detections);
   return { detections, shades: shades ? shadesOf(image) : undefined };
@@ -69,5 +67,5 @@ async function addPoses(image, detections) {
   // is answered, because the pool sends a thread one frame at a time.
   estimator ??= PoseEstimator.load();
   const poses = await estimator;
-  for (const person of people.slice(0, MAX_POSES)) person.joints = poses.estimate(image, person.box);
+  for (const person of people.slice(0, MAX_POSES)) person.joints = await poses.estimate(image, person.box);
 }

@@ -5,6 +5,7 @@ import { colorOf, colorShares } from '../src/colors.js';
 import { cropSquare, letterbox, shrink } from '../src/image.js';
 import { shadesOf } from '../src/shades.js';
 import { peaks } from '../src/peaks.js';
+import { joints } from '../src/pose.js';
 import { COLORS, COLUMNS, VOCABULARY, classOf } from '../src/vocabulary.js';
 
 /** An image of one color. */
@@ -33,17 +34,18 @@ test('suppress keeps the order of equal scores', () => {
 
 test('letterbox centers on black and enlarges nothing', () => {
   const out = new Float32Array(16 * 16 * 3).fill(9);
-  assert.deepEqual(letterbox(plain(6, 2, [1, 2, 3]), 16, 4, out), { x: 1, y: 3, width: 6, height: 2, paper: { width: 8, height: 8 } });
-  const at = (x, y) => [...out.subarray((y * 8 + x) * 3, (y * 8 + x) * 3 + 3)];
-  assert.deepEqual([at(1, 3), at(6, 4)], [[1, 2, 3], [1, 2, 3]]);
-  assert.deepEqual([at(0, 3), at(7, 3), at(1, 2), at(6, 5), at(7, 7)], Array(5).fill([0, 0, 0]));
-  assert.deepEqual(at(0, 8), [9, 9, 9], 'the paper ends');
+  assert.deepEqual(letterbox(plain(6, 3, [1, 2, 3]), 16, 4, out), { x: 1, y: 2, width: 6, height: 3, paper: { width: 8, height: 8 } });
+  const at = (x, y) => [0, 1, 2].map((color) => out[color * 64 + y * 8 + x]);
+  assert.deepEqual([at(1, 2), at(6, 4)], [[1, 2, 3], [1, 2, 3]]);
+  assert.deepEqual([at(0, 3), at(7, 3), at(1, 1), at(6, 5), at(7, 7)], Array(5).fill([0, 0, 0]));
+  assert.equal(out[3 * 64], 9, 'the paper ends');
 });
 
 test('letterbox makes the paper little larger than the picture', () => {
   const out = new Float32Array(512 * 512 * 3);
   assert.deepEqual(letterbox(plain(1280, 720, [0, 0, 0]), 512, 32, out).paper, { width: 512, height: 320 });
   assert.deepEqual(letterbox(plain(360, 640, [0, 0, 0]), 512, 32, out).paper, { width: 320, height: 512 });
+  assert.deepEqual(letterbox(plain(512, 272, [0, 0, 0]), 512, 32, out).paper, { width: 512, height: 288 });
   assert.deepEqual(letterbox(plain(512, 500, [0, 0, 0]), 512, 32, out).paper, { width: 512, height: 512 });
 });
 
@@ -65,25 +67,39 @@ test('shades are the brightness of equal parts', () => {
 });
 
 test('cropSquare reads gray outside the frame', () => {
-  const out = new Int32Array(4 * 4 * 3);
-  cropSquare(plain(4, 4, [9, 9, 9]), { x: -4, y: 0, side: 8 }, 4, out);
-  assert.equal(out[0], 114);
-  assert.equal(out[3 * 3], 9);
+  const out = new Float32Array(4 * 4 * 3);
+  cropSquare(plain(4, 4, [7, 8, 9]), { x: -4, y: 0, side: 8 }, 4, out);
+  assert.deepEqual([0, 16, 32].map((color) => out[color]), [114, 114, 114]);
+  assert.deepEqual([3, 19, 35].map((color) => out[color]), [7, 8, 9]);
 });
 
 test('a peak is higher than its neighbors of the same class', () => {
-  const columns = 3, classes = VOCABULARY.length;
-  const scores = new Float32Array(columns * 2 * classes);
-  const set = (cell, cls, score) => { scores[cell * classes + cls] = score; };
+  const columns = 3, rows = 2;
+  const scores = new Float32Array(columns * rows * VOCABULARY.length);
+  const set = (cell, cls, score) => { scores[cls * columns * rows + cell] = score; };
   set(0, 7, 0.5);
   set(4, 7, 0.25); // beside cell 0
   set(4, 8, 0.75);
   set(2, 7, 0.5);
   set(5, 9, 0.125);
   const all = [{ cls: 8, cell: 4, score: 0.75 }, { cls: 7, cell: 0, score: 0.5 }, { cls: 7, cell: 2, score: 0.5 }, { cls: 9, cell: 5, score: 0.125 }];
-  assert.deepEqual(peaks({ scores, columns }, 0.125, 9), all);
-  assert.deepEqual(peaks({ scores, columns }, 0.2, 9), all.slice(0, 3));
-  assert.deepEqual(peaks({ scores, columns }, 0.125, 2), all.slice(0, 2));
+  assert.deepEqual(peaks({ scores, columns, rows }, 0.125, 9), all);
+  assert.deepEqual(peaks({ scores, columns, rows }, 0.2, 9), all.slice(0, 3));
+  assert.deepEqual(peaks({ scores, columns, rows }, 0.125, 2), all.slice(0, 2));
+});
+
+test('a joint is where its heat is high near the place that the middle of the body points to', () => {
+  const cells = 48 * 48, at = (x, y) => y * 48 + x;
+  const maps = { center: new Float32Array(cells), heat: new Float32Array(cells * 17), regress: new Float32Array(cells * 34), offset: new Float32Array(cells * 34) };
+  const middle = at(20, 24), here = at(30, 12), other = at(3, 40);
+  maps.center[middle] = 1;
+  maps.regress[2 * cells + middle] = -12; // the second joint, down
+  maps.regress[3 * cells + middle] = 10; // and to the right
+  maps.heat[cells + here] = 0.5;
+  maps.heat[cells + other] = 0.75;
+  maps.offset[2 * cells + here] = 0.5;
+  maps.offset[3 * cells + here] = -0.25;
+  assert.deepEqual([...joints(maps).subarray(3, 6)], [29.75 / 48, 12.5 / 48, 0.5].map(Math.fround));
 });
 
 test('colors have their everyday names', async (t) => {

@@ -15,7 +15,7 @@ import (
 const (
 	// rate is the number of pictures per second.
 	rate = 30
-	// maxSide bounds the longer side. The engine gets 512 pixels.
+	// maxSide bounds the longer side. The engine gets 640 pixels.
 	maxSide = 1280
 	// maxPicture bounds a picture in bytes, as the service does.
 	maxPicture = 4 << 20
