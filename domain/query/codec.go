@@ -16,8 +16,12 @@ func Encode(question Question, more ...string) (Query, error) {
 		e.Subjects, e.Conditions, e.Negated, e.Operator = nil, nil, false, All
 		e.group(question.Body)
 	}
+	within := slices.Clone(question.Within)
+	if question.Always {
+		within = append(within, Throughout)
+	}
 	for _, s := range e.Subjects {
-		for _, w := range question.Within {
+		for _, w := range within {
 			e.Conditions = append(e.Conditions, Condition{Subject: s.ID, Kind: KindTime, Value: w})
 		}
 	}
@@ -181,7 +185,11 @@ func (q Query) Question() (typed Question, ok bool) {
 	}
 	typed.Ask = q.Asked()
 	for _, c := range q.Conditions {
-		if c.Kind == KindTime && !slices.Contains(typed.Within, c.Value) {
+		switch {
+		case c.Kind != KindTime:
+		case c.Value == Throughout:
+			typed.Always = true
+		case !slices.Contains(typed.Within, c.Value):
 			typed.Within = append(typed.Within, c.Value)
 		}
 	}

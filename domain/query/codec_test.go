@@ -67,6 +67,7 @@ func TestCodecRoundTrip(t *testing.T) {
 				query.AskWhether, query.AskCount, query.AskWhen, query.AskTimes, query.AskFirst, query.AskLast, query.AskDuration,
 			}).Draw(t, "ask"),
 			Body:   drawStatement(t, 2),
+			Always: rapid.Bool().Draw(t, "always"),
 			Within: rapid.SampledFrom([][]string{nil, {"first 10 s"}, {"beginning", "before 3 s"}}).Draw(t, "within"),
 		}
 		if _, number := want.Body.(query.Number); number && want.Ask == query.AskCount {

@@ -213,6 +213,7 @@ var namedWindows = map[string]Window{
 	"end":         {timePoint{share: 1 - edgeShare}, timePoint{share: 1}},
 	"first half":  {timePoint{}, timePoint{share: .5}},
 	"second half": {timePoint{share: .5}, timePoint{share: 1}},
+	Throughout:    {timePoint{}, timePoint{share: 1}},
 }
 
 // Window is the part of the video that a time condition asks for. ok is false when the

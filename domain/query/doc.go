@@ -80,6 +80,7 @@
 //	time       first N s, last N s       N is seconds, a decimal number
 //	           N to N s, after N s, before N s, at N s
 //	           beginning, middle, end, first half, second half
+//	           always: in every frame, not only in some
 //
 //	COLORS     [dark|light ]COLOR, or two of them: "black and white"
 //	COLOR      black, white, gray, red, orange, yellow, green, blue, purple, pink,

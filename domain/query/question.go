@@ -28,7 +28,12 @@ type Question struct {
 	// Within are the parts of the video that the question is about, in the normal forms of a time
 	// condition. All of them hold; none means the whole video.
 	Within []string
+	// Always asks whether the statement holds in all frames, not only in some: "for the entire video".
+	Always bool
 }
+
+// Throughout is the time condition of a question with Always.
+const Throughout = "always"
 
 // Statement is something that is true or false of each frame. It is one of [Is], [Number], [Share],
 // [And], [Or], [Not], [Order] and [More].
