@@ -26,8 +26,8 @@ type Detection struct {
 	Score float64
 	// Keypoints holds NumKeypoints joints when a pose was requested, else nil.
 	Keypoints []Keypoint
-	// Colors holds the share of each of Evidence.Colors in the box; nil when colors were not
-	// requested.
+	// Colors says how much of the box has each of Evidence.Colors, 0..1. A pixel between two
+	// names counts for both. Nil when colors were not requested.
 	Colors []float32
 }
 

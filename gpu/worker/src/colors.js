@@ -1,146 +1,245 @@
 /**
- * Names of the colors inside a box.
+ * Colors inside a box.
+ *
+ * A pixel belongs to a color name by a degree of 0..1, and to two names between them: hue decides
+ * for a pixel with chroma, lightness relative to the scene's white for one without. A pixel counts
+ * by how much more frequent its color is inside the box than around it, so that a white car on
+ * grass is not green. The limits were set on the labeled clips; the coordinates are CIE Lab.
  */
-import { area } from './boxes.js';
 import { COLORS, COLUMNS, QUARTERS } from './vocabulary.js';
 
-/** Share of the box, around its center, that is sampled: corners are background. */
-const CORE = 0.7;
-/** Largest number of sampled pixels along one side. */
-const SAMPLES = 48;
+/** Sampled part of a box, around its center: corners are background. */
+const CORE = { width: 0.7, height: 0.7, columns: 32, rows: 32 };
 /** The same for a quarter of a body, which is narrower than its box: arms are bent. */
 const QUARTER = { width: 0.5, height: 0.9, columns: 24, rows: 16 };
-/** Size of the sampled surroundings of a box, as a multiple of its width and height. */
-const AROUND = 1.3;
-/** Part of the core of a box that counts as background. */
-const BACKGROUND = 0.3;
-/** Largest share of the box in its sampled surroundings: above it, the box has no surroundings. */
-const MOST = 0.95;
-/**
- * Hue from which red is orange, in degrees. Red cars, clothes and signs are from 20 degrees
- * below 0 to 5 above; a safety vest that people call orange is around 11.
- */
-const ORANGE = 8;
+/** The surroundings of a box, as a multiple of its width and height. */
+const AROUND = { width: 1.4, height: 1.4, columns: 32, rows: 32 };
+/** A box with fewer sampled pixels around it fills the frame: all its pixels count alike. */
+const MIN_AROUND = 60;
+/** Below this mean weight the box looks like its surroundings, and all its pixels count alike. */
+const MIN_WEIGHT = 0.08;
+/** Bits of red, green and blue by which two pixels have the same color. */
+const BIN_BITS = 3;
+const BINS = 1 << (3 * BIN_BITS);
 
-const index = Object.fromEntries(COLORS.map((name, at) => [name, at]));
+/** The scene's white is the lightness that this share of the frame does not exceed, and not darker than DARKEST. */
+const WHITE_SHARE = 0.92, DARKEST_WHITE = 55;
+/** Lightness of white in a well-lit picture. */
+const USUAL_WHITE = 95;
+/** Step between the pixels that the scene's white is read from. */
+const WHITE_STEP = 8;
 
 /**
  * @param {import('./image.js').Image} image
+ * @returns {number} lightness of the scene's white, 55..100
+ */
+export function whiteOf({ width, height, data }) {
+  const counts = new Uint32Array(256);
+  let total = 0;
+  for (let y = 0; y < height; y += WHITE_STEP) {
+    for (let x = 0; x < width; x += WHITE_STEP, total++) {
+      const at = (y * width + x) * 3;
+      counts[Math.round(table[entry(data, at) + LIGHTNESS] * 2.55)]++;
+    }
+  }
+  let level = -1;
+  for (let below = 0; below <= WHITE_SHARE * (total - 1);) below += counts[++level];
+  return Math.max(DARKEST_WHITE, level / 2.55);
+}
+
+/**
+ * @param {import('./image.js').Image} image
+ * @param {number} white lightness of the scene's white
  * @param {number[]} box normalized to the frame
  * @param {boolean} body whether the box shows a person, whose clothes have separate colors
- * @returns {Float32Array} share of each of COLUMNS among the pixels. The shares of the
- *   box sum to 1, and so do those of each quarter of a body. Without a body the quarters are 0.
+ * @returns {Float32Array} how much of the box has each of COLUMNS, 0..1. Between two names a pixel
+ *   counts for both, or for neither in full. Without a body the quarters are 0.
  */
-export function colorShares(image, box, body = false) {
+export function colorShares(image, white, box, body = false) {
   const shares = new Float32Array(COLUMNS.length);
-  count(image, box, { width: CORE, height: CORE, columns: SAMPLES, rows: SAMPLES }, shares.subarray(0, COLORS.length));
-  withoutBackground(image, box, shares.subarray(0, COLORS.length));
-  if (!body) return shares;
-  const [left, top, right, bottom] = box;
-  const height = (bottom - top) / QUARTERS;
-  for (let q = 0; q < QUARTERS; q++) {
-    const part = [left, top + q * height, right, top + (q + 1) * height];
-    count(image, part, QUARTER, shares.subarray((q + 1) * COLORS.length, (q + 2) * COLORS.length));
-  }
+  const around = binsAround(image, box);
+  const add = (part, grid, at) => weigh(pixels(image, part, grid), around, white, shares.subarray(at * COLORS.length, (at + 1) * COLORS.length));
+  add(box, CORE, 0);
+  const height = (box[3] - box[1]) / QUARTERS;
+  for (let q = 0; body && q < QUARTERS; q++) add([box[0], box[1] + q * height, box[2], box[1] + (q + 1) * height], QUARTER, q + 1);
   return shares;
 }
 
 /**
- * Subtracts the colors around a box from those of the box: a white car on grass is not green.
+ * @param {{data: Uint8Array, sampled: number[]}} part as of pixels()
+ * @param {Float32Array | null} around share of each bin around the box
+ * @param {number} white
+ * @param {Float32Array} shares the result, by COLORS
+ */
+function weigh({ data, sampled }, around, white, shares) {
+  const inside = bins(data, sampled);
+  let weights = around && inside.map((share, bin) => (share > 0 ? (share / (share + around[bin])) ** 2 : 0));
+  if (weights && inside.reduce((sum, share, bin) => sum + share * weights[bin], 0) < MIN_WEIGHT) weights = null;
+  let total = 0;
+  for (const at of sampled) {
+    const weight = weights ? weights[binOf(data, at)] : 1;
+    addMemberships(entry(data, at), white, weight, shares);
+    total += weight;
+  }
+  for (let i = 0; i < shares.length; i++) shares[i] = Math.min(1, shares[i] / total);
+}
+
+/**
  * @param {import('./image.js').Image} image
  * @param {number[]} box normalized to the frame
- * @param {Float32Array} shares of the core of the box, by COLORS, changed in place
+ * @returns {Float32Array | null} share of each bin around the box; null for one that fills the frame
  */
-function withoutBackground(image, box, shares) {
-  const grid = { width: 1, height: 1, columns: SAMPLES, rows: SAMPLES };
-  const around = new Float32Array(COLORS.length);
-  const [x, y, dx, dy] = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2, ((box[2] - box[0]) * AROUND) / 2, ((box[3] - box[1]) * AROUND) / 2];
-  const wider = [Math.max(0, x - dx), Math.max(0, y - dy), Math.min(1, x + dx), Math.min(1, y + dy)];
-  if (area(box) / area(wider) > MOST) return; // the box fills the frame
-  count(image, wider, grid, around, box);
-  let rest = 0;
-  shares.forEach((share, at) => {
-    shares[at] = Math.max(0, share - BACKGROUND * around[at]);
-    rest += shares[at];
-  });
-  shares.forEach((share, at) => { shares[at] = share / rest; });
+function binsAround(image, box) {
+  const { data, sampled } = pixels(image, box, AROUND, box);
+  return sampled.length < MIN_AROUND ? null : bins(data, sampled);
 }
 
 /**
  * @param {import('./image.js').Image} image
  * @param {number[]} box normalized to the frame
  * @param {{width: number, height: number, columns: number, rows: number}} grid the sampled share
- *   of the box, and the largest number of pixels
- * @param {Float32Array} shares the result, by COLORS
+ *   of the box, cut off at the frame, and the number of pixels
  * @param {number[]} [except] a box inside this one that is skipped
+ * @returns {{data: Uint8Array, sampled: number[]}} the pixels by the index of their red
  */
-function count(image, box, grid, shares, except = [0, 0, 0, 0]) {
-  const range = (low, high, size, core) => {
-    const margin = ((high - low) * (1 - core)) / 2;
-    return [(low + margin) * size, (high - margin) * size];
+function pixels({ width, height, data }, [left, top, right, bottom], grid, except = [0, 0, 0, 0]) {
+  const places = (low, high, share, count) => {
+    const middle = (low + high) / 2, reach = ((high - low) * share) / 2;
+    const from = Math.max(0, middle - reach), to = Math.min(1, middle + reach);
+    return Array.from({ length: count }, (_, i) => from + ((i + 0.5) * (to - from)) / count);
   };
-  const [left, right] = range(box[0], box[2], image.width, grid.width);
-  const [top, bottom] = range(box[1], box[3], image.height, grid.height);
-  const columns = Math.max(1, Math.min(grid.columns, Math.floor(right - left)));
-  const rows = Math.max(1, Math.min(grid.rows, Math.floor(bottom - top)));
-  const [x1, y1, x2, y2] = except.map((edge, i) => edge * (i % 2 ? image.height : image.width));
-  let seen = 0;
-  for (let r = 0; r < rows; r++) {
-    const y = Math.min(image.height - 1, Math.floor(top + ((r + 0.5) * (bottom - top)) / rows));
-    const beside = y >= y1 && y < y2;
-    for (let c = 0; c < columns; c++) {
-      const x = Math.min(image.width - 1, Math.floor(left + ((c + 0.5) * (right - left)) / columns));
-      if (beside && x >= x1 && x < x2) continue;
-      const at = (y * image.width + x) * 3;
-      shares[colorOf(image.data[at], image.data[at + 1], image.data[at + 2])]++;
-      seen++;
+  const pixel = (place, size) => Math.min(size - 1, Math.floor(place * size));
+  const columns = places(left, right, grid.width, grid.columns);
+  const sampled = [];
+  for (const y of places(top, bottom, grid.height, grid.rows)) {
+    const beside = y >= except[1] && y < except[3];
+    for (const x of columns) {
+      if (!beside || x < except[0] || x >= except[2]) sampled.push((pixel(y, height) * width + pixel(x, width)) * 3);
     }
   }
-  for (let i = 0; i < shares.length && seen > 0; i++) shares[i] /= seen;
+  return { data, sampled };
 }
 
 /**
- * Names a color by hue, saturation and value. The limits were set by eye.
+ * @param {Uint8Array} data
+ * @param {number[]} sampled
+ * @returns {Float32Array} share of each bin
+ */
+function bins(data, sampled) {
+  const shares = new Float32Array(BINS);
+  for (const at of sampled) shares[binOf(data, at)] += 1 / sampled.length;
+  return shares;
+}
+
+/**
+ * @param {Uint8Array} data
+ * @param {number} at
+ */
+function binOf(data, at) {
+  const shift = 8 - BIN_BITS;
+  return ((data[at] >> shift) << (2 * BIN_BITS)) | ((data[at + 1] >> shift) << BIN_BITS) | (data[at + 2] >> shift);
+}
+
+// A color is looked up by six bits of red, green and blue: computing it for each pixel took as long
+// as the network. An entry is computed when it is first used: the lightness, the degree of having no
+// chroma, and the memberships. Those of white and gray depend on the scene, too.
+const TABLE_BITS = 6, LIGHTNESS = 0, COLORLESS = 1, FIRST = 2;
+const ENTRY = FIRST + COLORS.length;
+const table = new Float32Array((1 << (3 * TABLE_BITS)) * ENTRY);
+const computed = new Uint8Array(1 << (3 * TABLE_BITS));
+const index = Object.fromEntries(COLORS.map((name, at) => [name, at]));
+
+/**
+ * @param {Uint8Array} data
+ * @param {number} at index of the pixel's red
+ * @returns {number} index of its entry in the table
+ */
+function entry(data, at) {
+  const shift = 8 - TABLE_BITS;
+  const [red, green, blue] = [data[at] >> shift, data[at + 1] >> shift, data[at + 2] >> shift];
+  const cell = (red << (2 * TABLE_BITS)) | (green << TABLE_BITS) | blue;
+  if (!computed[cell]) {
+    computed[cell] = 1;
+    const middle = (value) => (value + 0.5) * (1 << shift);
+    table.set(describe(labOf(middle(red), middle(green), middle(blue))), cell * ENTRY);
+  }
+  return cell * ENTRY;
+}
+
+/**
+ * @param {number} at index of an entry in the table
+ * @param {number} white lightness of the scene's white
+ * @param {number} weight
+ * @param {Float32Array} sums by COLORS
+ */
+function addMemberships(at, white, weight, sums) {
+  for (let i = 0; i < COLORS.length; i++) sums[i] += weight * table[at + FIRST + i];
+  const relative = Math.min(100, (table[at + LIGHTNESS] * USUAL_WHITE) / white);
+  sums[index.white] += weight * table[at + COLORLESS] * above(relative, 62, 80);
+  sums[index.gray] += weight * table[at + COLORLESS] * above(table[at + LIGHTNESS], 20, 32) * (1 - above(relative, 78, 92));
+}
+
+/**
+ * @param {number[]} lab lightness 0..100, a, b
+ * @returns {number[]} an entry of the table, with 0 for white and gray
+ */
+function describe([lightness, a, b]) {
+  const chroma = Math.hypot(a, b);
+  const angle = ((Math.atan2(b, a) * 180) / Math.PI + 360) % 360;
+  const hue = (low, high) => hueWithin(angle, low, high);
+  const light = (low, high) => above(lightness, low, high);
+  const pure = (low, high) => above(chroma, low, high);
+  const tinted = pure(7, 16), lit = light(8, 18);
+  const memberships = {
+    black: (1 - light(22, 34)) * (1 - 0.8 * pure(18, 34)),
+    white: 0,
+    red: hue(0, 43) * pure(9, 20) * light(6, 14) * (1 - light(66, 78)),
+    green: hue(112, 192) * tinted * lit,
+    yellow: hue(80, 112) * pure(10, 24) * light(28, 46),
+    blue: hue(220, 305) * tinted * lit,
+    brown: hue(40, 82) * tinted * lit * (1 - light(50, 62)) * (1 - pure(50, 65)),
+    orange: hue(44, 78) * pure(10, 24) * light(28, 42),
+    pink: Math.max(hue(335, 370), hue(-5, 30) * light(55, 68)) * tinted * light(40, 55),
+    purple: hue(305, 345) * tinted * lit,
+    gray: 0,
+  };
+  return [lightness, 1 - pure(9, 18), ...COLORS.map((name) => memberships[name])];
+}
+
+/**
+ * @param {number} value
+ * @param {number} low
+ * @param {number} high
+ * @returns {number} 0 up to low, 1 from high on, linear between
+ */
+function above(value, low, high) {
+  return Math.min(1, Math.max(0, (value - low) / (high - low)));
+}
+
+/**
+ * @param {number} angle degrees
+ * @param {number} low
+ * @param {number} high
+ * @returns {number} 1 from low to high, 0 from ten degrees beyond, linear between
+ */
+function hueWithin(angle, low, high) {
+  const off = Math.abs(((angle - (low + high) / 2 + 540) % 360) - 180) - (high - low) / 2;
+  return 1 - above(off, 0, 10);
+}
+
+/**
+ * Converts sRGB to CIE Lab with the white of D65 (IEC 61966-2-1, ISO/CIE 11664-4).
  * @param {number} red 0..255
  * @param {number} green 0..255
  * @param {number} blue 0..255
- * @returns {number} index in COLORS
+ * @returns {number[]} lightness 0..100, a, b
  */
-export function colorOf(red, green, blue) {
-  const max = Math.max(red, green, blue);
-  const chroma = max - Math.min(red, green, blue);
-  const value = max / 255;
-  const saturation = max === 0 ? 0 : chroma / max;
-  if (value < 0.18) return index.black;
-  if (saturation < 0.16) return grayOf(value);
-  const hue = hueOf(red, green, blue, max, chroma);
-  if (saturation < 0.28 && value < 0.35) return index.black;
-  if (hue < ORANGE || hue >= 345) return saturation < 0.5 && value > 0.65 ? index.pink : index.red;
-  if (hue < 42) return value < 0.6 || saturation < 0.45 ? index.brown : index.orange;
-  if (hue < 70) return value < 0.4 ? index.brown : index.yellow;
-  if (hue < 165) return index.green;
-  if (hue < 255) return index.blue;
-  if (hue < 300) return index.purple;
-  return value > 0.6 ? index.pink : index.purple;
-}
-
-/** @param {number} value 0..1 */
-function grayOf(value) {
-  if (value < 0.25) return index.black;
-  return value > 0.75 ? index.white : index.gray;
-}
-
-/**
- * @param {number} red
- * @param {number} green
- * @param {number} blue
- * @param {number} max
- * @param {number} chroma
- * @returns {number} degrees, 0..360
- */
-function hueOf(red, green, blue, max, chroma) {
-  if (chroma === 0) return 0;
-  if (max === red) return (60 * ((green - blue) / chroma) + 360) % 360;
-  if (max === green) return 60 * ((blue - red) / chroma) + 120;
-  return 60 * ((red - green) / chroma) + 240;
+function labOf(red, green, blue) {
+  const linear = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  const [r, g, b] = [red / 255, green / 255, blue / 255].map(linear);
+  const root = (value) => (value > 216 / 24389 ? Math.cbrt(value) : ((24389 / 27) * value + 16) / 116);
+  const x = root((0.4124564 * r + 0.3575761 * g + 0.1804375 * b) / 0.950456);
+  const y = root(0.2126729 * r + 0.7151522 * g + 0.072175 * b);
+  const z = root((0.0193339 * r + 0.119192 * g + 0.9503041 * b) / 1.088754);
+  return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
 }

@@ -15,7 +15,7 @@
  *   FRAME_INDEX  [M]
  *   KNOWN_TERMS  [K]
  *   KEYPOINTS    [M,17,3]   x, y, score; zeros where no pose was estimated
- *   COLORS       [M,55]     shares of COLUMNS
+ *   COLORS       [M,55]     how much of a box has each of COLUMNS, 0..1; a pixel may count for two
  *   SHADES       [N,32,32]  the brightness of the parts of each frame, 0 to 31
  */
 import { readFileSync } from 'node:fs';

@@ -21,7 +21,7 @@
  * @property {Uint8Array} [shades]
  */
 import { parentPort } from 'node:worker_threads';
-import { colorShares } from './colors.js';
+import { colorShares, whiteOf } from './colors.js';
 import { Detector } from './detector.js';
 import { JpegDecoder } from './jpeg.js';
 import { MAX_POSES, MIN_PERSON_SCORE, PoseEstimator } from './pose.js';
@@ -51,7 +51,10 @@ async function run({ frame, classes, pose, color, shades }) {
   const image = width && height ? { width, height, data: bytes } : await jpeg.decode(bytes);
   /** @type {DetailedDetection[]} */
   const detections = await detector.detect(image, classes);
-  if (color) for (const found of detections) found.colors = colorShares(image, found.box, found.cls === PERSON);
+  if (color && detections.length > 0) {
+    const white = whiteOf(image);
+    for (const found of detections) found.colors = colorShares(image, white, found.box, found.cls === PERSON);
+  }
   if (pose) await addPoses(image, detections);
   return { detections, shades: shades ? shadesOf(image) : undefined };
 }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { suppress } from '../src/boxes.js';
-import { colorOf, colorShares } from '../src/colors.js';
 import { cropSquare, letterbox, shrink } from '../src/image.js';
 import { shadesOf } from '../src/shades.js';
 import { peaks } from '../src/peaks.js';
 import { joints } from '../src/pose.js';
-import { COLORS, COLUMNS, VOCABULARY, classOf } from '../src/vocabulary.js';
+import { VOCABULARY, classOf } from '../src/vocabulary.js';
 
 /** An image of one color. */
 function plain(width, height, [r, g, b]) {
@@ -100,54 +99,6 @@ test('a joint is where its heat is high near the place that the middle of the bo
   maps.offset[2 * cells + here] = 0.5;
   maps.offset[3 * cells + here] = -0.25;
   assert.deepEqual([...joints(maps).subarray(3, 6)], [29.75 / 48, 12.5 / 48, 0.5].map(Math.fround));
-});
-
-test('colors have their everyday names', async (t) => {
-  const cases = {
-    black: [10, 10, 12], white: [250, 250, 245], gray: [128, 128, 128], red: [200, 20, 30], green: [30, 160, 60],
-    blue: [30, 60, 200], yellow: [240, 220, 40], orange: [250, 130, 20], brown: [110, 65, 30], pink: [255, 150, 180],
-    purple: [120, 40, 160],
-  };
-  assert.deepEqual(Object.keys(cases).sort(), [...COLORS].sort());
-  for (const [name, rgb] of Object.entries(cases)) {
-    await t.test(name, () => assert.equal(COLORS[colorOf(...rgb)], name));
-  }
-});
-
-test('a safety vest is orange, a red car in the sun is red', () => {
-  assert.equal(COLORS[colorOf(168, 60, 32)], 'orange');
-  assert.equal(COLORS[colorOf(214, 40, 26)], 'red');
-});
-
-test('color shares of a box sum to one', () => {
-  const image = plain(20, 20, [200, 20, 30]);
-  image.data.fill(0, 0, 10 * 20 * 3);
-  const shares = colorShares(image, [0, 0, 1, 1]);
-  assert.ok(Math.abs(shares[COLORS.indexOf('black')] - 0.5) < 1e-4);
-  assert.ok(Math.abs(shares[COLORS.indexOf('red')] - 0.5) < 1e-4);
-});
-
-test('the colors around an object are not counted', () => {
-  const image = plain(60, 60, [30, 160, 60]); // green
-  for (let y = 20; y < 40; y++) image.data.fill(250, (y * 60 + 20) * 3, (y * 60 + 35) * 3); // white, with green beside it
-  const shares = colorShares(image, [20 / 60, 20 / 60, 40 / 60, 40 / 60]);
-  const of = (name) => shares[COLORS.indexOf(name)];
-  assert.ok(of('white') > 0.9 && of('green') < 0.1, `white ${of('white')}, green ${of('green')}`);
-  assert.ok(Math.abs(shares.subarray(0, COLORS.length).reduce((sum, share) => sum + share) - 1) < 1e-5);
-  const alike = colorShares(plain(60, 60, [30, 160, 60]), [0.2, 0.2, 0.8, 0.8]);
-  assert.equal(alike[COLORS.indexOf('green')], 1);
-});
-
-test('a body has colors for each quarter', () => {
-  const image = plain(40, 40, [200, 20, 30]);
-  image.data.fill(0, 0, 20 * 40 * 3); // black above
-  const of = (shares, name) => Math.round(shares[COLUMNS.indexOf(name)] * 1e3) / 1e3;
-  const body = colorShares(image, [0, 0, 1, 1], true);
-  const quarters = [1, 2, 3, 4].map((q) => [of(body, `black/${q}`), of(body, `red/${q}`)]);
-  assert.deepEqual(quarters, [[1, 0], [1, 0], [0, 1], [0, 1]]);
-  assert.equal(of(body, 'red'), 0.5);
-  const thing = colorShares(image, [0, 0, 1, 1]);
-  assert.deepEqual([of(thing, 'red'), of(thing, 'red/4')], [0.5, 0]);
 });
 
 test('only the names of classes are found', () => {
