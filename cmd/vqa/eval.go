@@ -9,10 +9,11 @@ import (
 
 	"vqa/cmd/vqa/internal/evaluate"
 	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/answer"
 )
 
 func evalCommand() *cobra.Command {
-	var server, key, diagram string
+	var server, key, diagram, kept string
 	var minRight, minOverlap, maxECE, minRightNo float64
 	cmd := &cobra.Command{
 		Use:   "eval CLIPS_DIR",
@@ -30,23 +31,23 @@ The row "answered no" counts the answers that are no, and how many of them are r
 The calibration error is the expected calibration error over ten bins of confidence. An indeterminate
 result counts as not right. It is left out of the calibration error, because it has no confidence.
 
+With --evidence, the clips are examined without a server, by ffmpeg and the configured engine. What the
+engine reports is kept in that folder in a file for each clip and for each model, so that a second
+evaluation takes seconds. The answers follow the same rules.
+
 With --min-right, --min-right-no, --min-overlap or --max-ece, the exit status is 1 when all questions
 together miss a limit.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := locatedConfig(server, cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
 			questions, err := evaluate.ReadTruth(args[0])
 			if err != nil {
 				return err
 			}
-			s, err := connect(cmd.Context(), c, server, key, cmd.ErrOrStderr())
-			if err != nil {
-				return err
+			ask := func() ([]evaluate.Outcome, error) { return askServer(cmd, server, key, args[0], questions) }
+			if kept != "" {
+				ask = func() ([]evaluate.Outcome, error) { return askEvidence(cmd, args[0], kept, questions) }
 			}
-			outcomes, err := evaluate.Run(cmd.Context(), s.evaluation(args[0], cmd.ErrOrStderr()), questions)
-			if err := errors.Join(err, s.Close()); err != nil {
+			outcomes, err := ask()
+			if err != nil {
 				return err
 			}
 			r := evaluate.NewReport(outcomes)
@@ -73,12 +74,45 @@ together miss a limit.`,
 	}
 	cmd.Flags().StringVar(&server, "url", "", "base URL of the server")
 	cmd.Flags().StringVar(&key, "key", "", "API key (VQA_API_KEY keeps it out of the process list)")
+	cmd.Flags().StringVar(&kept, "evidence", "", "answer from what the engine reports, kept in this folder, without a server")
 	cmd.Flags().StringVar(&diagram, "reliability", "", "write the reliability diagram to this PNG file")
 	cmd.Flags().Float64Var(&minRight, "min-right", 0, "fail below this share of right answers, 0 to 1")
 	cmd.Flags().Float64Var(&minRightNo, "min-right-no", 0, "fail below this share of right answers among the answers no, 0 to 1")
 	cmd.Flags().Float64Var(&minOverlap, "min-overlap", 0, "fail below this mean overlap of clips, 0 to 1")
 	cmd.Flags().Float64Var(&maxECE, "max-ece", 0, "fail above this expected calibration error, 0 to 1")
 	return printing(cmd, "CLIPS_DIR")
+}
+
+// askServer asks through the public API.
+func askServer(cmd *cobra.Command, server, key, dir string, questions []evaluate.Case) ([]evaluate.Outcome, error) {
+	c, err := locatedConfig(server, cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	s, err := connect(cmd.Context(), c, server, key, cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	outcomes, err := evaluate.Run(cmd.Context(), s.evaluation(dir, cmd.ErrOrStderr()), questions)
+	return outcomes, errors.Join(err, s.Close())
+}
+
+// askEvidence answers from the evidence in a folder, and examines the clips that have none.
+func askEvidence(cmd *cobra.Command, dir, folder string, questions []evaluate.Case) ([]evaluate.Outcome, error) {
+	c, err := loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	calibrations, err := readCalibrations(c.CalibrationFile)
+	if err != nil {
+		return nil, err
+	}
+	seen, info, err := c.examineClips(cmd.Context(), dir, folder, 0, evaluate.Clips(questions), cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	cal := calibrations.For(info.Weights, info.Vocabulary)
+	return evaluate.Ask(seen, questions, func(string) answer.Calibration { return cal })
 }
 
 // evaluation returns the options for an evaluation of the clips in dir.

@@ -107,7 +107,7 @@ func TestReport(t *testing.T) {
 		{Case: Case{File: "b.mp4", Form: "count", Question: "How many cups?", Answer: "yes", Count: new(3)}, Got: "yes", GotCount: new(1), Confidence: .8},
 		{Case: Case{File: "c.mp4", Form: "presence", Question: "Is there a cat?", Answer: "yes"}, Failure: "inference_error: no frame"},
 		{Case: Case{File: "d.mp4", Form: "absence", Question: "Is there a dog?", Answer: "no"}, Got: "no", Confidence: .9, Right: true},
-		{Case: Case{File: "d.mp4", Form: "absence", Question: "Is there a cow?", Answer: "yes"}, Got: "no", Confidence: .9},
+		{Case: Case{File: "d.mp4", Form: "absence", Question: "Is there a cow?", Answer: "yes"}, Got: "no", Confidence: .95},
 	}
 	r := NewReport(outcomes)
 	mean := .75
@@ -134,13 +134,14 @@ func TestReport(t *testing.T) {
   total            4   8    50%     0.75
   answered no      1   2    50%        -
 
-  calibration error  0.227 over 6 answers; 2 undecided answers are not counted
+  calibration error  0.235 over 6 answers; 2 undecided answers are not counted
+  wrong above 0.9    1
 
   Missed
   FILE   QUESTION         TRUTH  ANSWERED
   b.mp4  How many cups?   yes 3  yes 1 (0.80)
   c.mp4  Is there a cat?  yes    inference_error: no frame
-  d.mp4  Is there a cow?  yes    no (0.90)
+  d.mp4  Is there a cow?  yes    no (0.95)
 
   Later forms
   FILE   QUESTION        TRUTH  ANSWERED

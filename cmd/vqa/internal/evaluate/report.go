@@ -17,7 +17,9 @@ type Report struct {
 	Supported FormScore `json:"supported"`
 	Later     FormScore `json:"later"`
 	// AnsweredNo counts the answers `no` to questions of any form.
-	AnsweredNo  FormScore   `json:"answered_no"`
+	AnsweredNo FormScore `json:"answered_no"`
+	// SurelyWrong counts the answers that are not right with a confidence above 0.9.
+	SurelyWrong int         `json:"surely_wrong"`
 	Forms       []FormScore `json:"forms"`
 	Calibration Reliability `json:"calibration"`
 	Outcomes    []Outcome   `json:"outcomes"`
@@ -39,6 +41,11 @@ func NewReport(outcomes []Outcome) Report {
 		Outcomes:    outcomes,
 	}
 	r.Supported.Supported = true
+	for _, o := range outcomes {
+		if !o.Right && o.Confidence > .9 {
+			r.SurelyWrong++
+		}
+	}
 	return r
 }
 
@@ -100,21 +107,22 @@ func (r Report) Print(out terminal.Screen) {
 	add(r.AnsweredNo)
 	fmt.Fprintln(out)
 	t.Print(out)
-	printCalibration(out, r.Calibration)
+	printCalibration(out, r)
 	printMisses(out, r.Outcomes, "Missed", func(o Outcome) bool { return slices.Contains(supportedForms, o.Form) })
 	printMisses(out, r.Outcomes, "Later forms", func(o Outcome) bool { return !slices.Contains(supportedForms, o.Form) })
 }
 
 // printCalibration prints the calibration error, if any question was answered.
-func printCalibration(out terminal.Screen, r Reliability) {
-	if r.ECE == nil {
+func printCalibration(out terminal.Screen, r Report) {
+	c := r.Calibration
+	if c.ECE == nil {
 		return
 	}
-	fmt.Fprintf(out, "\n  calibration error  %.3f over %d answers", *r.ECE, r.Answered)
-	if r.Undecided > 0 {
-		fmt.Fprintf(out, "; %d undecided answers are not counted", r.Undecided)
+	fmt.Fprintf(out, "\n  calibration error  %.3f over %d answers", *c.ECE, c.Answered)
+	if c.Undecided > 0 {
+		fmt.Fprintf(out, "; %d undecided answers are not counted", c.Undecided)
 	}
-	fmt.Fprintln(out)
+	fmt.Fprintf(out, "\n  wrong above 0.9    %d\n", r.SurelyWrong)
 }
 
 func overlapText(iou *float64) string {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -83,12 +82,7 @@ feeding:
 
 // uploadClips uploads each clip once and returns the ids of the videos by file.
 func uploadClips(ctx context.Context, o Options, questions []Case) (map[string]string, error) {
-	var files []string
-	for _, q := range questions {
-		if !slices.Contains(files, q.File) {
-			files = append(files, q.File)
-		}
-	}
+	files := Clips(questions)
 	bar := terminal.NewProgress(o.Notices, "uploading", "clips")
 	defer bar.Finish()
 	videos := map[string]string{}

@@ -86,6 +86,17 @@ func ReadTruth(dir string) ([]Case, error) {
 	return all, nil
 }
 
+// Clips are the files that the questions are about, in their order.
+func Clips(questions []Case) []string {
+	var files []string
+	for _, q := range questions {
+		if !slices.Contains(files, q.File) {
+			files = append(files, q.File)
+		}
+	}
+	return files
+}
+
 // judge compares a result with the truth.
 func judge(q Case, r *client.Result) Outcome {
 	o := Outcome{Case: q, Got: r.Answer, GotCount: r.DetectedCount, Confidence: r.Confidence}
