@@ -28,7 +28,6 @@ var (
 type wait struct {
 	patience *eventstore.Patience
 	caller   context.Context
-	granted  time.Duration
 	began    time.Time
 	cancel   context.CancelFunc
 }
@@ -40,8 +39,8 @@ func begin(ctx context.Context) context.Context {
 	if p == nil {
 		return ctx
 	}
-	w := &wait{patience: p, caller: ctx, granted: p.Left(), began: time.Now()}
-	ctx, w.cancel = context.WithTimeout(ctx, w.granted)
+	w := &wait{patience: p, caller: ctx, began: time.Now()}
+	ctx, w.cancel = context.WithTimeout(ctx, p.Left())
 	return context.WithValue(ctx, waitKey{}, w)
 }
 
@@ -50,14 +49,16 @@ func end(ctx context.Context, err error) {
 	if !ok {
 		return
 	}
-	silent := errors.Is(ctx.Err(), context.DeadlineExceeded) && w.caller.Err() == nil
+	// A connection attempt of the pool has a deadline of its own, and a concurrent statement may have restored
+	// the Patience.
+	silent := (errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)) && w.caller.Err() == nil
 	w.cancel()
 	var refused *pgconn.PgError
 	switch {
 	case err == nil || errors.As(err, &refused):
 		w.patience.Answered()
 	case silent:
-		w.patience.Waited(w.granted)
+		w.patience.Waited(w.patience.Left())
 	default:
 		w.patience.Waited(time.Since(w.began))
 	}
