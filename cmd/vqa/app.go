@@ -15,6 +15,7 @@ import (
 	"vqa/domain/id"
 	"vqa/domain/model"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/embedded"
@@ -92,15 +93,15 @@ func allProjections() []projections.Projection {
 // catalog lists the models of the API. The embedded worker and the servers of VQA_INFERENCE_URL
 // implement the same detector.
 func catalog(c config) model.Catalog {
-	vocabulary := query.COCO().Names()
+	terms := vocabulary.COCO().Names()
 	if c.VLMURL != "" {
-		vocabulary = nil // a vision model accepts any term
+		terms = nil // a vision model accepts any term
 	}
 	return model.Catalog{{
 		ID: "sight-1", Status: model.Stable, Default: true, Aliases: []string{"sight-preview"},
 		CreatedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Capabilities: model.Capabilities{
-			Analyses: true, Streams: true, Narrative: true, Counting: true, Actions: "beta", Vocabulary: vocabulary, OpenVocabulary: vocabulary == nil,
+			Analyses: true, Streams: true, Narrative: true, Counting: true, Actions: "beta", Vocabulary: terms, OpenVocabulary: terms == nil,
 		},
 	}}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
@@ -124,7 +124,7 @@ func checkNarrative(t *testing.T, d Scene, c *apiClient, videoID string) {
 				"%s goes after %v: %v", thing.Class, sure, entries)
 		}
 	}
-	for _, class := range query.COCO().Names() {
+	for _, class := range vocabulary.COCO().Names() {
 		drawn := slices.ContainsFunc(d.Things, func(thing Thing) bool { return strings.HasSuffix(class, thing.Class) })
 		require.True(t, drawn || !tells(class, 0, float64(d.Seconds), ""), "no %s was drawn: %v", class, entries)
 	}

@@ -173,11 +173,11 @@ func (d detects) fault(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// vocabulary is the number of classes of the worker. Each request asks for all of them.
-const vocabulary = 80
+// classes is the number of classes of the worker. Each request asks for all of them.
+const classes = 80
 
 // sound is a valid detection.
-func sound() detects { return detects{score: 0.9, boxes: "[1,4]", terms: vocabulary} }
+func sound() detects { return detects{score: 0.9, boxes: "[1,4]", terms: classes} }
 
 func with(change func(*detects)) fault {
 	d := sound()

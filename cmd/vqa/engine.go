@@ -65,7 +65,7 @@ func (s *server) openServers(ctx context.Context, c config, log *slog.Logger) er
 		pool.Close()
 		return fmt.Errorf("VQA_INFERENCE_URL: %w", err)
 	}
-	s.engine, s.vocabulary = pool, (&vocabulary{engine: pool, now: machineTime}).known
+	s.engine, s.vocabulary = pool, (&engineTerms{engine: pool, now: machineTime}).known
 	s.closers = append(s.closers, func() error { pool.Close(); return nil })
 	return nil
 }
@@ -79,9 +79,9 @@ const (
 	vocabularyWait = 200 * time.Millisecond
 )
 
-// vocabulary caches the classes of an engine's model, and keeps them while the engine does not
+// engineTerms caches the classes of an engine's model, and keeps them while the engine does not
 // answer.
-type vocabulary struct {
+type engineTerms struct {
 	engine gpu.Engine
 	now    func() time.Time
 
@@ -93,7 +93,7 @@ type vocabulary struct {
 
 // known returns the classes of the model, or none when the model accepts any term. ok is false until
 // the engine has answered once.
-func (m *vocabulary) known(ctx context.Context) (terms []string, ok bool) {
+func (m *engineTerms) known(ctx context.Context) (terms []string, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now := m.now(); !now.Before(m.again) {

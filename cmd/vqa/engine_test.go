@@ -104,7 +104,7 @@ func TestWordsOfTheModelOutliveItsServer(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	engine := &saying{err: &gpu.UnavailableError{Err: errors.New("starting")}}
-	words := &vocabulary{engine: engine, now: func() time.Time { return now }}
+	words := &engineTerms{engine: engine, now: func() time.Time { return now }}
 	_, ok := words.known(t.Context())
 	require.False(t, ok, "the engine has not answered yet")
 

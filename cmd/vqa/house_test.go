@@ -218,6 +218,11 @@ var importRules = append([]importRule{
 		why:   "an engine reports detections with raw scores; domain/answer decides what they mean",
 	},
 	{
+		name: "words know no questions", in: []string{"vqa/domain/query/vocabulary"},
+		only: []string{"vqa/domain/query/vocabulary/wordnet"},
+		why:  "models, questions and answers share the meaning of a word",
+	},
+	{
 		name: "the lexicon stands alone", in: []string{"vqa/domain/query/vocabulary/wordnet"},
 		never: []string{"vqa/..."},
 		why:   "it says what English words are, not what a question or a model means by them",

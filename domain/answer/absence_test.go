@@ -8,6 +8,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 // TestTheBestScoreBoundsANo checks the measured bands in every question form that can say
@@ -61,14 +62,14 @@ func TestALookAlikeLeavesANoUndecided(t *testing.T) {
 func TestBandsAreThoseOfTheMeasuredModel(t *testing.T) {
 	t.Parallel()
 	q, ev := seen("Is there a dog?", frame{}, frame{.2}, frame{})
-	require.Equal(t, answer.Indeterminate, answer.Decide(q, ev, answer.Calibrations{}.For(answer.CPUWeights, query.COCO().Names())).Answer)
-	other := answer.Decide(q, ev, answer.Calibrations{}.For("other", query.COCO().Names()))
+	require.Equal(t, answer.Indeterminate, answer.Decide(q, ev, answer.Calibrations{}.For(answer.CPUWeights, vocabulary.COCO().Names())).Answer)
+	other := answer.Decide(q, ev, answer.Calibrations{}.For("other", vocabulary.COCO().Names()))
 	require.Equal(t, answer.No, other.Answer)
 	require.LessOrEqual(t, other.Confidence, .69)
 	measuredAll, err := answer.ParseCalibrations([]byte(measured))
 	require.NoError(t, err)
 	for weights := range measuredAll {
-		require.Empty(t, measuredAll.For(weights, query.COCO().Names()).Absence)
+		require.Empty(t, measuredAll.For(weights, vocabulary.COCO().Names()).Absence)
 	}
 }
 

@@ -1,6 +1,6 @@
 package answer
 
-import "vqa/domain/query"
+import "vqa/domain/query/vocabulary"
 
 // Point is a raw score and its probability: the share of detections with that score that
 // were right when measured.
@@ -9,7 +9,7 @@ type Point struct{ Score, Probability float64 }
 // Calibration holds the measurements of one model. All scores are raw scores, 0..1.
 type Calibration struct {
 	// Vocabulary maps the terms of a query to the model's classes.
-	Vocabulary query.Vocabulary
+	Vocabulary vocabulary.Vocabulary
 	// Curve maps raw scores to probabilities, linear between its points. Both coordinates
 	// rise. Its first point is the probability of an object without any detection, so that
 	// a no is never certain.
@@ -89,7 +89,7 @@ const CPUWeights = "centernet-mobilenetv3-640"
 // 3,376 boxes with a score over .1 in the evaluation's eight clips. So the curve stays.
 func CPU() Calibration {
 	return Calibration{
-		Vocabulary: query.COCO(),
+		Vocabulary: vocabulary.COCO(),
 		Curve: []Point{
 			{0, .02}, {.10, .08}, {.15, .25}, {.18, .50}, {.20, .58}, {.25, .68}, {.30, .77}, {.35, .83}, {.42, .88}, {.50, .93}, {.60, .96}, {.75, .97}, {1, .99},
 		},

@@ -8,7 +8,7 @@ import (
 	"io"
 	"math"
 
-	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 // Calibrations are measured calibrations, by the name of the weights (gpu.Info, Weights).
@@ -27,7 +27,7 @@ func (m Calibrations) For(weights string, classes []string) Calibration {
 	default:
 		cal = Unmeasured()
 	}
-	if cal.Vocabulary = query.VocabularyOf(classes); cal.Vocabulary.Open() {
+	if cal.Vocabulary = vocabulary.Of(classes); cal.Vocabulary.Open() {
 		// Free terms need not exclude each other: a woman is a person too.
 		cal.Outvote, cal.Spread = math.Inf(1), math.Inf(1)
 	}
@@ -40,7 +40,7 @@ func (m Calibrations) For(weights string, classes []string) Calibration {
 // measurement ([ParseCalibrations]).
 func Unmeasured() Calibration {
 	cal := CPU()
-	cal.Vocabulary = query.Vocabulary{}
+	cal.Vocabulary = vocabulary.Vocabulary{}
 	cal.Threshold, cal.Faint, cal.Keep, cal.Further, cal.Alike = .30, .30, .25, .05, .05
 	cal.Flash, cal.Absence = .35, nil // the bands of CPU were measured on its own scores
 	cal.Curve = []Point{{0, .31}, {.15, .38}, {.30, .50}, {.50, .58}, {.80, .66}, {1, .69}}

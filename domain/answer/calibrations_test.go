@@ -11,6 +11,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 const measured = `[{"weights":"owlv2@0123456789ab","curve":[[0,0.02],[0.2,0.5],[1,0.99]],"threshold":0.2,"keep":0.15,"further":0.05,"flash":0.3,"peak":0.5}]`
@@ -20,7 +21,7 @@ func TestCalibrationFollowsTheWeights(t *testing.T) {
 	all, err := answer.ParseCalibrations([]byte(measured))
 	require.NoError(t, err)
 
-	embedded := all.For(answer.CPUWeights, query.COCO().Names())
+	embedded := all.For(answer.CPUWeights, vocabulary.COCO().Names())
 	require.InDelta(t, answer.CPU().Probability(.5), embedded.Probability(.5), 1e-9)
 	require.True(t, embedded.Vocabulary.Narrower("woman"))
 
@@ -50,7 +51,7 @@ func TestUnmeasuredClaimsLittle(t *testing.T) {
 		score float64
 		want  answer.Answer
 	}{{.9, answer.Yes}, {0, answer.No}, {.28, answer.Indeterminate}} {
-		ev := evidence.Evidence{Terms: cal.Vocabulary.Classes(q), Known: []bool{true}, IntervalS: .5, DurationS: 3}
+		ev := evidence.Evidence{Terms: cal.Vocabulary.Classes(q.SearchTerms...), Known: []bool{true}, IntervalS: .5, DurationS: 3}
 		for i := range 6 {
 			f := evidence.Frame{At: float64(i) / 2}
 			f.Detections = append(f.Detections, evidence.Detection{Score: c.score, Box: at(.5, .5)})
@@ -119,7 +120,7 @@ func TestNothingUnmeasuredIsReliable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := query.Compile(rapid.SampledFrom(prompts).Draw(t, "prompt"))
 		ev := evidences(t, q)
-		r := answer.Decide(q, ev, answer.Calibrations(nil).For("unknown", query.COCO().Names()))
+		r := answer.Decide(q, ev, answer.Calibrations(nil).For("unknown", vocabulary.COCO().Names()))
 		require.Less(t, r.Confidence, .7, "%v: %+v", q.OriginalPrompt, ev)
 	})
 }

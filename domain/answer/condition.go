@@ -112,7 +112,7 @@ func not(f condition) condition {
 }
 
 // neverKnown is the fit of an object to a narrower word. The classes of the model do not
-// show whether the object is one (query.Vocabulary.Narrower).
+// show whether the object is one (vocabulary.Vocabulary.Narrower).
 func neverKnown(object) fit { return unknownFit }
 
 // presupposed is the fit of an object to a narrower word when the question takes such an

@@ -11,6 +11,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 // place is a box that overlaps no other place.
@@ -23,9 +24,9 @@ func place(i int) evidence.Box {
 // question, every one at its own place. All COCO classes are known.
 func seen(prompt string, frames ...[]float64) (query.Query, evidence.Evidence) {
 	q := query.Compile(prompt)
-	ev := evidence.Evidence{Terms: query.COCO().Classes(q), IntervalS: .5, DurationS: float64(len(frames)) / 2}
+	ev := evidence.Evidence{Terms: vocabulary.COCO().Classes(q.SearchTerms...), IntervalS: .5, DurationS: float64(len(frames)) / 2}
 	for _, term := range ev.Terms {
-		_, known := query.COCO().Lookup(term)
+		_, known := vocabulary.COCO().Lookup(term)
 		ev.Known = append(ev.Known, known)
 	}
 	for i, scores := range frames {

@@ -12,7 +12,7 @@
 //
 //  1. It looks up the classes of the subject. Detections of several of its classes at one
 //     place are one object. A class that is only confused with the subject counts where
-//     another class of the subject is detected too (query.Vocabulary.Confused).
+//     another class of the subject is detected too (vocabulary.Vocabulary.Confused).
 //  2. Neighboring samples that reach Keep form a run. One missed sample does not end a run.
 //     A weak sample counts next to a strong one. Alone it makes a no less sure. When weak
 //     samples last for Sustained samples, the no is undecided.
@@ -62,7 +62,7 @@
 //	           does not enter
 //	narrower   no object of the class; whether a person  an object of the class is there
 //	word       is a woman is not visible
-//	           (query.Vocabulary.Narrower); a word that
+//	           (vocabulary.Vocabulary.Narrower); a word that
 //	           the question presupposes fits any
 //	           object, less surely one of several
 //	time       the times of the frames                   never; without frames the reason is

@@ -10,6 +10,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 // thing is an object of a scene.
@@ -55,9 +56,9 @@ func scene(prompt string, frames ...[]thing) answer.Result {
 
 // sampled is the evidence for a query in frames, 2 per second.
 func sampled(q query.Query, frames ...[]thing) evidence.Evidence {
-	ev := evidence.Evidence{Terms: query.COCO().Classes(q), Colors: columns(frames), IntervalS: .5, DurationS: float64(len(frames)) / 2}
+	ev := evidence.Evidence{Terms: vocabulary.COCO().Classes(q.SearchTerms...), Colors: columns(frames), IntervalS: .5, DurationS: float64(len(frames)) / 2}
 	for _, term := range ev.Terms {
-		_, known := query.COCO().Lookup(term)
+		_, known := vocabulary.COCO().Lookup(term)
 		ev.Known = append(ev.Known, known)
 	}
 	for i, things := range frames {

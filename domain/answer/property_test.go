@@ -13,6 +13,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 var prompts = []string{
@@ -38,7 +39,7 @@ func evidences(t *rapid.T, q query.Query) evidence.Evidence {
 		return evidence.Box{X1: number.Draw(t, "x1"), Y1: number.Draw(t, "y1"), X2: number.Draw(t, "x2"), Y2: number.Draw(t, "y2")}
 	})
 	ev := evidence.Evidence{
-		Terms:     query.COCO().Classes(q)[:rapid.IntRange(0, 40).Draw(t, "terms")],
+		Terms:     vocabulary.COCO().Classes(q.SearchTerms...)[:rapid.IntRange(0, 40).Draw(t, "terms")],
 		IntervalS: rapid.SampledFrom([]float64{.5, .5, .2, 1, 10, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "interval"),
 		DurationS: rapid.SampledFrom([]float64{5, 60, .04, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "duration"),
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 // refusal explains why a question is not answered, lists the assessed ones, and suggests a
@@ -28,7 +29,7 @@ func refusal(q query.Query, reason query.Reason) string {
 
 // notUnderstood names the words without which a question would be answered. It is empty when there are none.
 func notUnderstood(q query.Query) string {
-	if _, words, ok := leaveOut(q, query.COCO()); ok {
+	if _, words, ok := leaveOut(q, vocabulary.COCO()); ok {
 		return fmt.Sprintf("%q was not understood.", words)
 	}
 	return ""

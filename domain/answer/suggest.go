@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 const (
@@ -24,15 +25,15 @@ var askLeads = []string{"is there ", "are there ", "how many "}
 
 // Suggestions returns one to three questions that are answered, in place of one that is not. They are as close to
 // it as its words allow. It returns none only for a vocabulary without a word of ours.
-func Suggestions(q query.Query, vocabulary query.Vocabulary) []string {
+func Suggestions(q query.Query, known vocabulary.Vocabulary) []string {
 	var all []string
 	add := func(question string) {
-		if len(all) < maxSuggestions && !slices.Contains(all, question) && answered(query.Compile(question), vocabulary) {
+		if len(all) < maxSuggestions && !slices.Contains(all, question) && answered(query.Compile(question), known) {
 			all = append(all, question)
 		}
 	}
 	subjects := q.Subjects
-	if shorter, _, ok := leaveOut(q, vocabulary); ok {
+	if shorter, _, ok := leaveOut(q, known); ok {
 		lower := strings.ToLower(shorter)
 		if slices.ContainsFunc(askLeads, func(lead string) bool { return strings.HasPrefix(lower, lead) }) {
 			add(shorter)
@@ -43,7 +44,7 @@ func Suggestions(q query.Query, vocabulary query.Vocabulary) []string {
 		add("Is there " + article(s.Term) + " " + s.Term + "?")
 		add("When is " + article(s.Term) + " " + s.Term + " visible?")
 	}
-	for _, term := range append(slices.Clone(usualTerms), vocabulary.Names()...) {
+	for _, term := range append(slices.Clone(usualTerms), known.Names()...) {
 		if len(all) > 0 {
 			break
 		}
@@ -53,16 +54,16 @@ func Suggestions(q query.Query, vocabulary query.Vocabulary) []string {
 }
 
 // answered reports whether a query has an assessable form and only subjects that the model knows.
-func answered(q query.Query, vocabulary query.Vocabulary) bool {
-	return query.Assessable(q) && (vocabulary.Open() || !slices.ContainsFunc(q.Subjects, func(s query.Subject) bool {
-		_, known := vocabulary.Lookup(s.Term)
-		return !known
+func answered(q query.Query, known vocabulary.Vocabulary) bool {
+	return query.Assessable(q) && (known.Open() || !slices.ContainsFunc(q.Subjects, func(s query.Subject) bool {
+		_, ok := known.Lookup(s.Term)
+		return !ok
 	}))
 }
 
 // leaveOut returns the question of q without the shortest run of words that keeps it from being answered, and that
 // run. ok is false when there is no such run.
-func leaveOut(q query.Query, vocabulary query.Vocabulary) (question, words string, ok bool) {
+func leaveOut(q query.Query, known vocabulary.Vocabulary) (question, words string, ok bool) {
 	if q.OriginalPrompt == nil {
 		return "", "", false
 	}
@@ -74,7 +75,7 @@ func leaveOut(q query.Query, vocabulary query.Vocabulary) (question, words strin
 	for n := 1; n <= min(maxLeftOut, len(all)-1); n++ {
 		for i := len(all) - n; i >= 0; i-- { // the cause is rarely the beginning of a question
 			shorter := strings.Join(slices.Delete(slices.Clone(all), i, i+n), " ") + "?"
-			if answered(query.Compile(shorter), vocabulary) {
+			if answered(query.Compile(shorter), known) {
 				return shorter, strings.Join(all[i:i+n], " "), true
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 func TestSuggestions(t *testing.T) {
@@ -19,12 +20,12 @@ func TestSuggestions(t *testing.T) {
 		"What happens in this video?":           {"Is there a person?"},
 		"":                                      {"Is there a person?"},
 	} {
-		require.Equal(t, want, answer.Suggestions(query.Compile(prompt), query.COCO()), prompt)
+		require.Equal(t, want, answer.Suggestions(query.Compile(prompt), vocabulary.COCO()), prompt)
 	}
-	engine := query.VocabularyOf([]string{"excavator", "crane"})
+	engine := vocabulary.Of([]string{"excavator", "crane"})
 	require.Equal(t, []string{"Is there an excavator?"}, answer.Suggestions(query.Compile("Is there a dog?"), engine), "what this engine knows")
 	for _, prompt := range []string{"Why is he sad?", "Ist da ein Hund?", "Is the door open?", "Is there a dog behind a red car?", "Is someone talking?"} {
-		all := answer.Suggestions(query.Compile(prompt), query.COCO())
+		all := answer.Suggestions(query.Compile(prompt), vocabulary.COCO())
 		require.NotEmpty(t, all, prompt)
 		require.LessOrEqual(t, len(all), 3)
 		for _, question := range all {

@@ -13,7 +13,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/narrative"
-	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 // testVideo is a video with two samples a second, into which a test puts objects.
@@ -28,7 +28,7 @@ func place(x, y float64) evidence.Box {
 	return evidence.Box{X1: max(x-.1, 0), Y1: y - .1, X2: min(x+.1, 1), Y2: y + .1}
 }
 
-var coco = query.COCO().Names()
+var coco = vocabulary.COCO().Names()
 
 // put shows an object in the samples from first to last. It moves evenly across the frame from
 // one place to another.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 func TestNouns(t *testing.T) {
@@ -28,7 +28,7 @@ func TestNouns(t *testing.T) {
 func TestEveryClassHasAName(t *testing.T) {
 	t.Parallel()
 	said := map[noun]string{}
-	for _, class := range query.COCO().Names() {
+	for _, class := range vocabulary.COCO().Names() {
 		n := nounOf(class)
 		require.NotEqual(t, "object", n.one, class)
 		require.Empty(t, said[n], class)

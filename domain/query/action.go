@@ -1,6 +1,10 @@
 package query
 
-import "strings"
+import (
+	"strings"
+
+	"vqa/domain/query/vocabulary"
+)
 
 // actionSynonyms maps phrases to the action of the package comment that they mean.
 var actionSynonyms = table(`
@@ -78,7 +82,7 @@ func nounPhrase(ts words) words {
 	if several := number(out.at(0)) > 1; several {
 		return out
 	}
-	if one := singular(out.at(last)); knownNouns[one] || bodyFeatures[one] || garmentName(one) != "" {
+	if one := vocabulary.Singular(out.at(last)); vocabulary.Noun(one) || bodyFeatures[one] || garmentName(one) != "" {
 		out[last].w = one
 	}
 	return out
@@ -108,7 +112,7 @@ func clothingText(ts words) string {
 
 // garmentName is the normal name of a piece of clothing, or "" when w is not one.
 func garmentName(w string) string {
-	for _, name := range []string{w, singular(w)} {
+	for _, name := range []string{w, vocabulary.Singular(w)} {
 		if fold, ok := garmentSynonyms[name]; ok {
 			return fold
 		}
@@ -261,8 +265,8 @@ func isAction(ts words, i int) bool {
 	if _, ok := actionForms[w]; ok {
 		return true
 	}
-	return len(w) > 4 && strings.HasSuffix(w, "ing") && !ingNouns[w] && !knownNouns[w] &&
-		!knownNouns[singular(w+" "+ts.at(i+1))]
+	return len(w) > 4 && strings.HasSuffix(w, "ing") && !ingNouns[w] && !vocabulary.Noun(w) &&
+		!vocabulary.Noun(vocabulary.Singular(w+" "+ts.at(i+1)))
 }
 
 // gerund is the -ing form of a verb of actionForms. It returns any other word unchanged.

@@ -1,6 +1,10 @@
 package query
 
-import "slices"
+import (
+	"slices"
+
+	"vqa/domain/query/vocabulary"
+)
 
 // Assessable reports whether the service can answer the form of q with yes, no or a count
 // today. It does not look at the terms: a term that the model does not know makes the answer
@@ -79,7 +83,7 @@ var (
 func (q Query) classesWithin(subject string, among map[string]bool) bool {
 	for _, s := range q.Subjects {
 		if s.ID == subject {
-			classes, ok := coco.Lookup(s.Term)
+			classes, ok := vocabulary.COCO().Lookup(s.Term)
 			return ok && !slices.ContainsFunc(classes, func(c string) bool { return !among[c] })
 		}
 	}

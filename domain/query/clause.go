@@ -3,6 +3,8 @@ package query
 import (
 	"slices"
 	"strings"
+
+	"vqa/domain/query/vocabulary"
 )
 
 var openQuestionWords = set(`why how what which who whom whose where describe explain summarize summarise list transcribe
@@ -168,7 +170,7 @@ func (p *parser) readAuxiliary(ts words) bool {
 // instead. "is the dog hungry" does not ask for a "dog hungry".
 func endsInPredicate(s Subject) bool {
 	i := strings.LastIndexByte(s.Term, ' ')
-	return i > 0 && knownNouns[s.Term[:i]] && !knownNouns[s.Term] && !knownNouns[s.Term[i+1:]]
+	return i > 0 && vocabulary.Noun(s.Term[:i]) && !vocabulary.Noun(s.Term) && !vocabulary.Noun(s.Term[i+1:])
 }
 
 // openingVerbs maps a state to the movement into it: "does the door open".

@@ -3,6 +3,8 @@ package query
 import (
 	"slices"
 	"strings"
+
+	"vqa/domain/query/vocabulary"
 )
 
 // dropPoliteness drops politeness at both ends: "Hi, can you please tell me if … , thanks".
@@ -180,7 +182,7 @@ func ownedPoseAt(ts words, i int) (owner string, n int) {
 	owner, n = strings.TrimSuffix(ts.at(i), "'s"), 1
 	if owner == ts.at(i) && personWords[owner] && ts.at(i+1) == "is" {
 		n = 2
-	} else if owner == ts.at(i) || !knownNouns[owner] {
+	} else if owner == ts.at(i) || !vocabulary.Noun(owner) {
 		return "", 0
 	}
 	if i+n+2 > len(ts) || posePhrases[ts[i+n:i+n+2].text()] == "" {
@@ -196,7 +198,7 @@ func ownedGarmentAt(ts words, i int) (wearer string, worn words, n int) {
 	switch w := ts.at(i); {
 	case w == "his" || w == "her" || w == "their":
 		wearer = "they"
-	case wearer == w || !knownNouns[wearer]:
+	case wearer == w || !vocabulary.Noun(wearer):
 		return "", nil, 0
 	}
 	if item := ts.at(i + 1); garmentName(item) == "" && !coloredGarments[UpperBody][item] {

@@ -8,7 +8,7 @@
 // A [Question] is the typed form of a query: what is asked about which statement. [Encode] and
 // [Query.Question] translate between both forms without loss.
 //
-// Imports: the standard library only. It uses neither a clock nor randomness nor a context.
+// Imports: vocabulary and the standard library. It uses neither a clock nor randomness nor a context.
 //
 // Guarantees:
 //
@@ -25,20 +25,14 @@
 //   - A definite subject is presupposed when the question describes it ("is the man
 //     sitting"). It is not when the question asks for it ("is the man visible", "is there
 //     the man").
-//   - A term is the user's own noun in the singular. A [Vocabulary] translates it into the
-//     classes of one model, so one query serves every model.
+//   - A term is the user's own noun in the singular. A [vocabulary.Vocabulary] translates it into
+//     the classes of one model, so one query serves every model.
 //   - A word for a rider is compiled into its meaning. A cyclist is a person "riding
 //     bicycle"; a pedestrian is a person who rides neither a bicycle nor a motorcycle. The
 //     word stays as it is in two cases: when it places another subject ("next to a
 //     cyclist"), and when a presupposed rider falls or jumps.
-//   - A Vocabulary maps a word to the classes that it means, in one of three ways. The word
-//     means the whole class ("sofa") when it fits each instance. It is narrower when it fits
-//     only some ("puppy", "woman", "taxi", "nurse"). It is collective when it also covers
-//     things without a class ("animal"). Seeing the class is not evidence of a narrower
-//     word, and not seeing it is not evidence against a collective one. A word that is both
-//     ("scooter", "flower") is unknown.
-//   - A word one edit away from exactly one known word is read as that word, unless it is
-//     an English word or a capitalized name.
+//   - A misspelled word is read as the only known word that is close to it, unless it is an
+//     English word or a capitalized name ([vocabulary.Spelling]).
 //   - [Assessable] is the only place that says which forms are answered today.
 //
 // The intent follows from this table. The first match wins:

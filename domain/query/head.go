@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"vqa/domain/query/vocabulary"
 )
 
 // maxUnknownWords is the largest number of words in a term without a known noun. Longer ones
@@ -18,7 +20,7 @@ func (p *parser) addNounSubject(noun words, quantity *Quantity, before []pending
 		p.addObstacle(Audio, noun.text())
 		return end, false
 	}
-	if textWords[singular(noun.at(len(noun)-1))] || textWords[noun.at(len(noun)-1)] {
+	if textWords[vocabulary.Singular(noun.at(len(noun)-1))] || textWords[noun.at(len(noun)-1)] {
 		p.addObstacle(Text, noun.text())
 		return end, false
 	}
@@ -27,20 +29,20 @@ func (p *parser) addNounSubject(noun words, quantity *Quantity, before []pending
 		p.addCondition(p.addSubject("person", nil), KindAction, pose, false)
 		return end, true
 	}
-	term, from := singular(noun.text()), 0
+	term, from := vocabulary.Singular(noun.text()), 0
 	filled := containerAt(noun, 0)
-	for !filled && from < len(noun) && !knownNouns[singular(noun[from:].text())] {
+	for !filled && from < len(noun) && !vocabulary.Noun(vocabulary.Singular(noun[from:].text())) {
 		from++
 	}
 	known := from < len(noun)
 	if filled {
 		term = containerTerm(noun)
 	} else if known {
-		term = singular(noun[from:].text())
+		term = vocabulary.Singular(noun[from:].text())
 	} else if from = 0; len(noun) > maxUnknownWords || p.nounOnly && len(noun) > 1 {
 		return end, false
 	}
-	if first := noun.at(0); !known && len(noun) > 1 && knownNouns[singular(first)] && singular(first) != first {
+	if first := noun.at(0); !known && len(noun) > 1 && vocabulary.Noun(vocabulary.Singular(first)) && vocabulary.Singular(first) != first {
 		// "people max": a plural noun does not begin a longer noun.
 		return end, false
 	}
@@ -52,7 +54,7 @@ func (p *parser) addNounSubject(noun words, quantity *Quantity, before []pending
 		return end, false
 	}
 	if p.nounOnly && (!known && attributeWords[term] ||
-		slices.ContainsFunc(noun[:from], func(t token) bool { return knownNouns[singular(t.w)] })) {
+		slices.ContainsFunc(noun[:from], func(t token) bool { return vocabulary.Noun(vocabulary.Singular(t.w)) })) {
 		// "red", "dog cat"
 		return end, false
 	}
@@ -80,12 +82,12 @@ var containers = set("bowl cup glass bottle plate mug basket box bag bucket jar 
 
 // containerAt reports whether "bowl of soup" or "slice of pizza" begins at i.
 func containerAt(ts words, i int) bool {
-	one := singular(ts.at(i))
-	return (portions[one] || containers[one]) && ts.at(i+1) == "of" && i+2 < len(ts) && !determiners[ts.at(i+2)]
+	one := vocabulary.Singular(ts.at(i))
+	return (vocabulary.Portion(one) || containers[one]) && ts.at(i+1) == "of" && i+2 < len(ts) && !determiners[ts.at(i+2)]
 }
 
 // containerTerm is the term for a container or portion. It keeps both words: a bowl of soup is
 // neither any bowl nor soup.
 func containerTerm(ts words) string {
-	return singular(ts.at(0)) + " of " + nounPhrase(ts[2:]).text()
+	return vocabulary.Singular(ts.at(0)) + " of " + nounPhrase(ts[2:]).text()
 }

@@ -1,6 +1,10 @@
 package query
 
-import "strings"
+import (
+	"strings"
+
+	"vqa/domain/query/vocabulary"
+)
 
 var countLeads = phrases(`how_many_of how_many how_much count_how_many count_up determine_the_number_of determine_how_many report_how_many estimate_how_many count_the_number_of count_number_of count_the_total_number_of count_all_of count_all count what_is_the_number_of
 	what_is_the_total_number_of what_is_the_count_of the_number_of number_of total_number_of the_total_number_of no_of #_of
@@ -69,7 +73,7 @@ func partsAt(ts words, i int) (n int, definite bool) {
 	if n := partClauses.match(ts, j); n > 0 {
 		return j + n - i, definite
 	}
-	switch w := ts.at(j); singular(stretch) {
+	switch w := ts.at(j); vocabulary.Singular(stretch) {
 	case "timestamp":
 		if w == "of" || w == "for" {
 			return j + 1 - i, definite

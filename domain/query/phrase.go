@@ -1,6 +1,10 @@
 package query
 
-import "strings"
+import (
+	"strings"
+
+	"vqa/domain/query/vocabulary"
+)
 
 var comparatorPhrases = phrasesOf(comparators)
 var trailingComparatorPhrases = phrasesOf(trailingComparators)
@@ -166,7 +170,7 @@ func (p *parser) readNoun(ts words, i int, helper bool) (int, bool) {
 	}
 	var before []pending
 	i, before = p.readAdjectives(ts, i)
-	if ts.at(i) != "" && ts[i].name && !knownNouns[singular(ts.at(i))] && !clothing[singular(ts.at(i))] && !knownNouns[singular(ts.at(i)+" "+ts.at(i+1))] {
+	if ts.at(i) != "" && ts[i].name && !vocabulary.Noun(vocabulary.Singular(ts.at(i))) && !clothing[vocabulary.Singular(ts.at(i))] && !vocabulary.Noun(vocabulary.Singular(ts.at(i)+" "+ts.at(i+1))) {
 		end := i
 		for end < len(ts) && ts[end].name {
 			end++
@@ -240,7 +244,7 @@ func (p *parser) readAdjectives(ts words, i int) (int, []pending) {
 	var out []pending
 	for i+1 < len(ts) {
 		w, next := ts.at(i), ts.at(i+1)
-		if knownNouns[singular(w+" "+next)] {
+		if vocabulary.Noun(vocabulary.Singular(w + " " + next)) {
 			return i, out
 		}
 		if values, n := colorChoiceAt(ts, i); n > 0 && i+n < len(ts) && !stopsNoun(ts, i+n) {
@@ -281,7 +285,7 @@ func (p *parser) readAdjectives(ts words, i int) (int, []pending) {
 			return i, out
 		}
 		switch {
-		case (w == "left" || w == "right") && knownNouns[singular(next)]:
+		case (w == "left" || w == "right") && vocabulary.Noun(vocabulary.Singular(next)):
 			// "the left car"
 			out = append(out, pending{KindLocation, w})
 		case audioWords[w]:
@@ -310,7 +314,7 @@ func (p *parser) readAdjectives(ts words, i int) (int, []pending) {
 func nounEnd(ts words, i int, helper bool) int {
 	for n := 3; n > 0; n-- {
 		done := strings.HasSuffix(ts.at(i+n-1), "ing") && determiners[ts.at(i+n)] // "a zebra crossing the road"
-		if i+n <= len(ts) && n > 1 && !done && knownNouns[singular(ts[i:i+n].text())] {
+		if i+n <= len(ts) && n > 1 && !done && vocabulary.Noun(vocabulary.Singular(ts[i:i+n].text())) {
 			return i + n
 		}
 	}
@@ -322,11 +326,11 @@ func nounEnd(ts words, i int, helper bool) int {
 		if _, verb := actionForms[ts.at(j)]; helper && j > i && (verb || textWords[ts.at(j)]) {
 			break
 		}
-		if helper && j > i && !knownNouns[singular(ts.at(j))] && knownNouns[singular(ts[i:j].text())] {
+		if helper && j > i && !vocabulary.Noun(vocabulary.Singular(ts.at(j))) && vocabulary.Noun(vocabulary.Singular(ts[i:j].text())) {
 			// "Does the dog wag": an unknown verb follows.
 			break
 		}
-		if w := ts.at(j); j > i && (degreeWords[w] || strings.HasSuffix(w, "ly") && !nounsInLy[w] && !knownNouns[w]) {
+		if w := ts.at(j); j > i && (degreeWords[w] || strings.HasSuffix(w, "ly") && !nounsInLy[w] && !vocabulary.Noun(w)) {
 			// In "a person quickly" and "a dog very" the last word is not part of the noun.
 			break
 		}

@@ -3,20 +3,9 @@ package query
 import (
 	"slices"
 	"strings"
-)
 
-// roles maps words for a person to the thing that this person rides. "nothing" is a person in
-// the street who rides nothing. A surfer is not listed, because a person who carries a
-// surfboard is called a surfer too.
-var roles = table(`
-	bicycle: cyclist bicyclist bicycle_rider bike_rider
-	motorcycle: motorcyclist motorbiker motorcycle_rider motorbike_rider
-	horse: horse_rider horseback_rider equestrian
-	skateboard: skateboarder
-	snowboard: snowboarder
-	skis: skier
-	nothing: pedestrian passerby
-`)
+	"vqa/domain/query/vocabulary"
+)
 
 // mounts are things to ride. A rider or biker who is on one of them rides it.
 var mounts = set("bicycle motorcycle horse elephant cow skateboard snowboard skis surfboard")
@@ -25,7 +14,7 @@ var mounts = set("bicycle motorcycle horse elephant cow skateboard snowboard ski
 // bicycle". A pedestrian does neither that nor "riding motorcycle".
 func (p *parser) expandRoles() {
 	for s := range p.subjects {
-		switch thing := roles[p.subjects[s].Term]; {
+		switch thing := vocabulary.Riding(p.subjects[s].Term); {
 		case thing == "":
 			p.expandRider(s)
 		case p.subjects[s].Presupposed && p.fallsOrJumps(s):
@@ -58,7 +47,7 @@ func (p *parser) addRiding(s int, thing string, negated bool) {
 	}
 	said := slices.ContainsFunc(p.conditions, func(c Condition) bool {
 		ridden, rides := strings.CutPrefix(c.Value, "riding ")
-		classes, _ := coco.Lookup(ridden)
+		classes, _ := vocabulary.COCO().Lookup(ridden)
 		return rides && c.Subject == p.subjects[s].ID && c.Negated == negated && slices.Equal(classes, []string{thing})
 	})
 	if !said {
@@ -74,7 +63,7 @@ func (p *parser) expandRider(s int) {
 	}
 	for i, c := range p.conditions {
 		thing, on := strings.CutPrefix(c.Value, "on ")
-		if classes, ok := coco.Lookup(thing); on && ok && mounts[classes[0]] && c.Subject == subject.ID && c.Kind == KindLocation {
+		if classes, ok := vocabulary.COCO().Lookup(thing); on && ok && mounts[classes[0]] && c.Subject == subject.ID && c.Kind == KindLocation {
 			subject.Term = "person"
 			p.conditions[i].Kind, p.conditions[i].Value = KindAction, "riding "+thing
 		}

@@ -3,6 +3,8 @@ package query
 import (
 	"slices"
 	"strings"
+
+	"vqa/domain/query/vocabulary"
 )
 
 // languages are ways to speak, which are heard and not seen.
@@ -128,14 +130,14 @@ func (p *parser) readTailStep(ts words, i, s int, negate bool) (int, bool) {
 
 // isPersonTerm reports whether a term is a word for people, who can speak and read.
 func isPersonTerm(term string) bool {
-	classes, _ := coco.Lookup(term)
+	classes, _ := vocabulary.COCO().Lookup(term)
 	return slices.Equal(classes, []string{"person"})
 }
 
 // namesSpeaker reports whether the words name a person. A person who "says" something is heard;
 // a sign that "says" something is read.
 func namesSpeaker(ts words) bool {
-	return slices.ContainsFunc(ts, func(t token) bool { return personWords[t.w] || isPersonTerm(singular(t.w)) })
+	return slices.ContainsFunc(ts, func(t token) bool { return personWords[t.w] || isPersonTerm(vocabulary.Singular(t.w)) })
 }
 
 // readJoined reads the words behind a conjunction: another subject, or another condition on the
@@ -196,7 +198,7 @@ func (p *parser) readOtherObject(ts words, i int) bool {
 	if quantity, _ := quantityAt(ts, i); quantity != nil || objectEnd(ts, i) < len(ts) {
 		return false
 	}
-	if classes, ok := coco.Lookup(what); p.stem == "riding" && !(ok && mounts[classes[0]]) || !p.addObject(ts[i:]) {
+	if classes, ok := vocabulary.COCO().Lookup(what); p.stem == "riding" && !(ok && mounts[classes[0]]) || !p.addObject(ts[i:]) {
 		return false
 	}
 	p.addCondition(s, c.Kind, p.stem+" "+what, c.Negated)
@@ -225,7 +227,7 @@ func (p *parser) readWith(ts words, i, s int, negate bool) (int, bool) {
 	if garmentName(last) != "" {
 		return p.readClothing(ts, i, s, negate)
 	}
-	if head := singular(last); bodyFeatures[head] || !knownNouns[head] {
+	if head := vocabulary.Singular(last); bodyFeatures[head] || !vocabulary.Noun(head) {
 		p.addCondition(s, KindAttribute, truncate("with "+phraseText(ts[i:end])), negate)
 		return end, true
 	}
@@ -325,12 +327,12 @@ func (p *parser) noteOwner(ts words) {
 func (p *parser) addObject(ts words) bool {
 	p.noteOwner(ts)
 	for from := range ts {
-		term := singular(ts[from:].text())
+		term := vocabulary.Singular(ts[from:].text())
 		filled := containerAt(ts, from)
 		if filled {
 			term = containerTerm(ts[from:])
 		}
-		if filled || knownNouns[term] {
+		if filled || vocabulary.Noun(term) {
 			p.objects = append(p.objects, term)
 			return true
 		}
@@ -366,10 +368,10 @@ func objectEnd(ts words, i int) int {
 // before it only describes the subject. An example is "the man in the red shirt jumps".
 func verbAfter(ts words, i int) bool {
 	w, thing := ts.at(i), ts.at(i-1)
-	if _, verb := actionForms[w]; !verb || garmentName(w) != "" || knownNouns[singular(thing+" "+w)] {
+	if _, verb := actionForms[w]; !verb || garmentName(w) != "" || vocabulary.Noun(vocabulary.Singular(thing+" "+w)) {
 		return false
 	}
-	return garmentName(thing) != "" || knownNouns[thing] && (strings.HasSuffix(w, "s") || isPersonTerm(thing))
+	return garmentName(thing) != "" || vocabulary.Noun(thing) && (strings.HasSuffix(w, "s") || isPersonTerm(thing))
 }
 
 // phraseText is the normal form of a noun phrase with the words in front of its noun: "red

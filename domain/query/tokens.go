@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"vqa/domain/query/vocabulary"
 )
 
 // maxTokens bounds the work on one prompt. The rules do not answer longer questions.
@@ -94,6 +96,8 @@ var contractions = map[string]string{
 
 var apostrophes = strings.NewReplacer("’", "'", "‘", "'", "`", "'")
 
+var spelling = vocabulary.NewSpelling(nil)
+
 // sentences splits a prompt into sentences of tokens. Punctuation ends a sentence, except
 // inside a number or a time ("3.5", "0:05"). Commas are tokens.
 func sentences(prompt string) []words {
@@ -118,7 +122,7 @@ func sentences(prompt string) []words {
 			name := unicode.IsUpper(r) && len(current) > 0
 			for _, w := range splitWord(strings.ToLower(string(rs[i:j]))) {
 				if !name {
-					w = correctWord(w)
+					w = spelling.Correct(w)
 				}
 				current = append(current, token{w: w, name: name})
 				count++
@@ -183,13 +187,13 @@ func splitWord(w string) []string {
 	if tens, ones, ok := strings.Cut(w, "-"); ok && numbers[tens] >= 20 && isBelow100(ones) {
 		return []string{tens, ones}
 	}
-	if a, b, ok := strings.Cut(w, "/"); ok && (knownNouns[singular(a)] && knownNouns[singular(b)] || colorNames[a] != "" && colorNames[b] != "") {
+	if a, b, ok := strings.Cut(w, "/"); ok && (vocabulary.Noun(vocabulary.Singular(a)) && vocabulary.Noun(vocabulary.Singular(b)) || colorNames[a] != "" && colorNames[b] != "") {
 		return []string{a, "or", b}
 	}
 	if a, b, ok := strings.Cut(w, "-and-"); ok && colorNames[a] != "" && colorNames[b] != "" {
 		return []string{a, "and", b}
 	}
-	if parts := strings.ReplaceAll(w, "-", " "); parts != w && !knownNouns[w] && knownNouns[singular(parts)] {
+	if parts := strings.ReplaceAll(w, "-", " "); parts != w && !vocabulary.Noun(w) && vocabulary.Noun(vocabulary.Singular(parts)) {
 		return strings.Fields(parts)
 	}
 	if full, ok := contractions[w]; ok {

@@ -2,17 +2,6 @@ package query
 
 import "strings"
 
-// expand turns "class,class": "word two_words" into a map from each word to the classes.
-func expand(table map[string]string) map[string][]string {
-	out := map[string][]string{}
-	for classes, words := range table {
-		for _, w := range strings.Fields(words) {
-			out[strings.ReplaceAll(w, "_", " ")] = strings.Split(classes, ",")
-		}
-	}
-	return out
-}
-
 // set makes a set of the words of a text; an underscore stands for a space.
 func set(texts ...string) map[string]bool {
 	out := map[string]bool{}

@@ -5,13 +5,14 @@ import (
 
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 // ForOpinion returns at most n instants of the frames for a vision model. They are evenly
 // spread over the samples that may show the subjects of a question. stepS is the longest
 // time, in seconds, between two of these instants in which a subject may be visible. A time
 // without any detection of a known subject does not count.
-func ForOpinion(q query.Query, ev evidence.Evidence, v query.Vocabulary, n int) (at []float64, stepS float64) {
+func ForOpinion(q query.Query, ev evidence.Evidence, v vocabulary.Vocabulary, n int) (at []float64, stepS float64) {
 	all := inWindow(q, ev)
 	candidates := withSubjects(q, ev, v, all)
 	if len(candidates) == 0 {
@@ -59,7 +60,7 @@ func inWindow(q query.Query, ev evidence.Evidence) []evidence.Frame {
 // withSubjects returns the indices of the samples with a detection, at any score, of each
 // subject that the model knows. It returns all indices when no sample has them, or when one
 // of several subjects is enough.
-func withSubjects(q query.Query, ev evidence.Evidence, v query.Vocabulary, all []evidence.Frame) []int {
+func withSubjects(q query.Query, ev evidence.Evidence, v vocabulary.Vocabulary, all []evidence.Frame) []int {
 	var wanted []map[int]bool
 	for _, s := range q.Subjects {
 		classes, ok := v.Lookup(s.Term)

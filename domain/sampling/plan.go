@@ -7,6 +7,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 // The steps between two instants, in seconds. Each is a multiple of the next, so that the
@@ -49,8 +50,8 @@ type Plan struct {
 }
 
 // For returns the plan of a question for a model with a vocabulary.
-func For(q query.Query, v query.Vocabulary) Plan {
-	p := Plan{Query: q, Classes: v.Classes(q)}
+func For(q query.Query, v vocabulary.Vocabulary) Plan {
+	p := Plan{Query: q, Classes: v.Classes(q.SearchTerms...)}
 	for _, term := range q.SearchTerms {
 		classes, ok := v.Lookup(term)
 		if !ok {

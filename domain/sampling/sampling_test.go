@@ -8,6 +8,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/domain/sampling"
 )
 
@@ -65,7 +66,7 @@ func TestSplit(t *testing.T) {
 
 func TestForOpinion(t *testing.T) {
 	t.Parallel()
-	v := query.COCO()
+	v := vocabulary.COCO()
 	q := query.Compile("Is there a dog?")
 	none := surveyOf(.5, make([]float64, 9)...).Evidence
 	at, stepS := sampling.ForOpinion(q, none, v, 3)

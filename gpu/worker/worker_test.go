@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
-	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/gpu"
 )
 
@@ -91,7 +91,7 @@ func TestDetectsThroughTheChild(t *testing.T) {
 	info, err := w.Engine().Info(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, answer.CPUWeights, info.Weights, "its scores are calibrated")
-	require.Equal(t, query.COCO().Names(), info.Vocabulary)
+	require.Equal(t, vocabulary.COCO().Names(), info.Vocabulary)
 	require.Len(t, info.Colors, 55)
 	require.Equal(t, 2, info.Concurrency)
 	require.Equal(t, weightsDigest, info.Digest)

@@ -9,6 +9,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/model"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 // unknownTo returns the terms of the subjects that a model does not know, each once. It returns
@@ -28,10 +29,10 @@ func (s *Service) unknownTo(ctx context.Context, m model.Model, q query.Query) [
 	if len(terms) == 0 {
 		return nil
 	}
-	vocabulary := query.VocabularyOf(terms)
+	known := vocabulary.Of(terms)
 	var unknown []string
 	for _, subject := range q.Subjects {
-		if _, ok := vocabulary.Lookup(subject.Term); !ok && !slices.Contains(unknown, subject.Term) {
+		if _, ok := known.Lookup(subject.Term); !ok && !slices.Contains(unknown, subject.Term) {
 			unknown = append(unknown, subject.Term)
 		}
 	}

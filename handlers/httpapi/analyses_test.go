@@ -15,6 +15,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/intake/fixture"
@@ -266,7 +267,7 @@ func TestCountEvidenceIsKeptAndShown(t *testing.T) {
 func TestASubjectThatTheModelDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	w := open(t, func(o *httpapi.Options) {
-		o.Service.Catalog[0].Capabilities.Vocabulary = query.COCO().Names()
+		o.Service.Catalog[0].Capabilities.Vocabulary = vocabulary.COCO().Names()
 	})
 	c := w.customer(1000)
 	videoID := c.ready()

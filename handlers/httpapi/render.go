@@ -16,6 +16,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/credit"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/domain/video"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
@@ -151,13 +152,13 @@ func (s *server) renderAnalysis(ctx context.Context, a resources.Analysis) api.A
 
 // suggestions returns questions that are answered instead of a query, or nil.
 func (s *server) suggestions(ctx context.Context, q query.Query) *[]string {
-	vocabulary := query.COCO()
+	known := vocabulary.COCO()
 	if s.Vocabulary != nil {
 		if terms, ok := s.Vocabulary(ctx); ok {
-			vocabulary = query.VocabularyOf(terms)
+			known = vocabulary.Of(terms)
 		}
 	}
-	all := answer.Suggestions(q, vocabulary)
+	all := answer.Suggestions(q, known)
 	if len(all) == 0 {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/domain/video"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/feed"
@@ -86,7 +86,7 @@ func (w *world) demoAnalyses(t *testing.T) []resources.Analysis {
 func TestDemosAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	engine := &gpufixture.Engine{Vocabulary: query.COCO().Names(), Detections: func(_ int, term string) []evidence.Detection {
+	engine := &gpufixture.Engine{Vocabulary: vocabulary.COCO().Names(), Detections: func(_ int, term string) []evidence.Detection {
 		if term != "sports ball" {
 			return nil
 		}

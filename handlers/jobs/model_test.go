@@ -7,7 +7,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	gpufixture "vqa/gpu/fixture"
 )
 
@@ -28,7 +28,7 @@ func TestVocabularyAndCalibrationFollowTheEngine(t *testing.T) {
 		want       answer.Answer
 		confidence float64
 	}{
-		"a closed model knows persons":   {query.COCO().Names(), answer.Calibrations{"fixture": answer.CPU()}, "person", answer.Indeterminate, 0},
+		"a closed model knows persons":   {vocabulary.COCO().Names(), answer.Calibrations{"fixture": answer.CPU()}, "person", answer.Indeterminate, 0},
 		"an open model looks for women":  {nil, answer.Calibrations{"fixture": answer.CPU()}, "woman", answer.Yes, answer.CPU().Probability(.9)},
 		"an unmeasured model is doubted": {nil, nil, "woman", answer.Yes, answer.Unmeasured().Probability(.9)},
 	} {

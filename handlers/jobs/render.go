@@ -9,6 +9,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/domain/video"
 	"vqa/handlers/artifact"
 	"vqa/handlers/command"
@@ -163,11 +164,11 @@ func question(a analysis.State) string {
 
 // classesOf are the classes of the model that a question is about, in the order of its
 // terms.
-func classesOf(q query.Query, vocabulary query.Vocabulary) []string {
+func classesOf(q query.Query, known vocabulary.Vocabulary) []string {
 	var classes []string
 	for _, term := range q.SearchTerms {
-		if known, ok := vocabulary.Lookup(term); ok {
-			classes = append(classes, known...)
+		if found, ok := known.Lookup(term); ok {
+			classes = append(classes, found...)
 		} else {
 			classes = append(classes, term)
 		}

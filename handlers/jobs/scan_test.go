@@ -22,6 +22,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/domain/sampling"
 	"vqa/domain/video"
 	"vqa/gpu"
@@ -44,7 +45,7 @@ func (*watchman) Ready(context.Context) error { return nil }
 
 // Info implements gpu.Engine.
 func (*watchman) Info(context.Context) (gpu.Info, error) {
-	return gpu.Info{Name: "watchman", Weights: "fixture", Vocabulary: query.COCO().Names(), Concurrency: 2}, nil
+	return gpu.Info{Name: "watchman", Weights: "fixture", Vocabulary: vocabulary.COCO().Names(), Concurrency: 2}, nil
 }
 
 // Detect implements gpu.Engine.

@@ -11,7 +11,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
-	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/gpu"
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
@@ -42,7 +42,7 @@ func (w *world) askAbout(t *testing.T, videoID, prompt string) command.Run {
 func TestASecondQuestionUsesTheSurvey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	engine := &counting{Engine: &gpufixture.Engine{Detections: seen, Vocabulary: query.COCO().Names()}}
+	engine := &counting{Engine: &gpufixture.Engine{Detections: seen, Vocabulary: vocabulary.COCO().Names()}}
 	z := w.analyzer(engine)
 	v := w.readyVideo(t, shortClip)
 	first := w.ask(t, v)
@@ -68,7 +68,7 @@ func TestASecondQuestionUsesTheSurvey(t *testing.T) {
 func TestConcurrentQuestionsShareOneScan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	engine := &counting{Engine: &gpufixture.Engine{Detections: seen, Vocabulary: query.COCO().Names()}}
+	engine := &counting{Engine: &gpufixture.Engine{Detections: seen, Vocabulary: vocabulary.COCO().Names()}}
 	z := w.analyzer(engine)
 	v := w.readyVideo(t, shortClip)
 	var running sync.WaitGroup
@@ -93,7 +93,7 @@ func TestAFailedScanIsNotSaved(t *testing.T) {
 	broken := w.analyzer(&gpufixture.Engine{Fail: func(int) error { return &gpu.InferenceError{Err: errors.New("broken")} }})
 	require.NoError(t, broken.Run(t.Context(), first))
 	require.Equal(t, analysis.FailedStatus, w.analysis(t, first).Status)
-	require.NoError(t, w.analyzer(&gpufixture.Engine{Detections: seen, Vocabulary: query.COCO().Names()}).Run(t.Context(), second))
+	require.NoError(t, w.analyzer(&gpufixture.Engine{Detections: seen, Vocabulary: vocabulary.COCO().Names()}).Run(t.Context(), second))
 	require.Equal(t, analysis.CompletedStatus, w.analysis(t, second).Status)
 }
 
@@ -101,7 +101,7 @@ func TestAFailedScanIsNotSaved(t *testing.T) {
 func TestADamagedSurveyIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	engine := &counting{Engine: &gpufixture.Engine{Detections: seen, Vocabulary: query.COCO().Names()}}
+	engine := &counting{Engine: &gpufixture.Engine{Detections: seen, Vocabulary: vocabulary.COCO().Names()}}
 	z := w.analyzer(engine)
 	v := w.readyVideo(t, shortClip)
 	w.put(t, survey.Key(v.ID), []byte("damaged"))

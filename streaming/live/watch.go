@@ -10,6 +10,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/domain/sampling"
 	"vqa/domain/stream"
 	"vqa/streaming/decode"
@@ -52,7 +53,7 @@ type watcher struct {
 	report   func(context.Context, finding)
 	// described is called when vocabulary is set.
 	described  func()
-	vocabulary atomic.Pointer[query.Vocabulary] // of the latest model that was described
+	vocabulary atomic.Pointer[vocabulary.Vocabulary] // of the latest model that was described
 
 	// Of the goroutine.
 	asked   *question // the question of opinion
@@ -74,7 +75,7 @@ func (w *watcher) assesses(q query.Query) bool {
 
 // refusal is the result of a question that the model cannot assess, as for an analysis, or nil. The model must know one
 // of its subjects.
-func refusal(q query.Query, known query.Vocabulary) *answer.Result {
+func refusal(q query.Query, known vocabulary.Vocabulary) *answer.Result {
 	if !query.Assessable(q) {
 		return new(answer.Refused(q))
 	}
@@ -200,7 +201,7 @@ func (w *watcher) describe(ctx context.Context) error {
 // from the samples of the one before.
 func (w *watcher) viewFor(q query.Query) view {
 	terms := slices.Clone(w.info.Vocabulary)
-	for _, class := range w.rules.Vocabulary.Classes(q) {
+	for _, class := range w.rules.Vocabulary.Classes(q.SearchTerms...) {
 		if !slices.Contains(terms, class) {
 			terms = append(terms, class)
 		}

@@ -16,6 +16,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/domain/stream"
 	"vqa/streaming/assemble"
 	"vqa/streaming/decode"
@@ -146,7 +147,7 @@ func (m *model) Info(context.Context) (live.Info, error) {
 	if m.open {
 		return live.Info{Weights: answer.CPUWeights}, m.away
 	}
-	return live.Info{Weights: answer.CPUWeights, Vocabulary: query.COCO().Names()}, m.away
+	return live.Info{Weights: answer.CPUWeights, Vocabulary: vocabulary.COCO().Names()}, m.away
 }
 
 // Detect implements live.Engine.

@@ -15,6 +15,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/domain/stream"
 	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
@@ -128,7 +129,7 @@ type eye struct{}
 
 // Info implements live.Engine.
 func (eye) Info(context.Context) (live.Info, error) {
-	return live.Info{Weights: answer.CPUWeights, Vocabulary: query.COCO().Names()}, nil
+	return live.Info{Weights: answer.CPUWeights, Vocabulary: vocabulary.COCO().Names()}, nil
 }
 
 // Detect implements live.Engine.

@@ -20,6 +20,7 @@ import (
 
 	"vqa/domain/id"
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/domain/video"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/handlers/intake/probe"
@@ -228,7 +229,7 @@ func TestScenes(t *testing.T) {
 		for _, prompt := range scene.Prompts {
 			q := query.Compile(prompt)
 			require.True(t, query.Assessable(q), "%q must be a question that the engine answers", prompt)
-			_, known := query.COCO().Lookup(q.Subjects[0].Term)
+			_, known := vocabulary.COCO().Lookup(q.Subjects[0].Term)
 			require.True(t, known, "%q must ask for a class of the detector", prompt)
 		}
 	}

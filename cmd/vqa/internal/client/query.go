@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 )
 
 // Parse returns the query that the server compiles from a prompt. ok is false when the server does
@@ -25,7 +26,7 @@ func (c *Client) Parse(ctx context.Context, prompt string) (q query.Query, ok bo
 
 // Vocabulary returns the classes of a model. The vocabulary is open for a model that takes any term, for one that
 // the server does not list, and when the server does not answer.
-func (c *Client) Vocabulary(ctx context.Context, model string) query.Vocabulary {
+func (c *Client) Vocabulary(ctx context.Context, model string) vocabulary.Vocabulary {
 	var list struct {
 		Data []struct {
 			ID           string   `json:"id"`
@@ -37,12 +38,12 @@ func (c *Client) Vocabulary(ctx context.Context, model string) query.Vocabulary 
 		} `json:"data"`
 	}
 	if c.Once(ctx, http.MethodGet, "/v1/models", nil, nil, &list) != nil {
-		return query.VocabularyOf(nil)
+		return vocabulary.Of(nil)
 	}
 	for _, m := range list.Data {
 		if m.ID == model || slices.Contains(m.Aliases, model) || model == "" && m.Default {
-			return query.VocabularyOf(m.Capabilities.Vocabulary)
+			return vocabulary.Of(m.Capabilities.Vocabulary)
 		}
 	}
-	return query.VocabularyOf(nil)
+	return vocabulary.Of(nil)
 }

@@ -10,13 +10,13 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/query/vocabulary"
 	"vqa/domain/sampling"
 )
 
 // clipWithDog shows a dog from second 1 to the end at second 4.
 func clipWithDog() Seen {
-	classes := query.COCO().Classes(query.Compile("Is there a dog?"))
+	classes := vocabulary.COCO().Classes("dog")
 	classes = append(classes, "boat")
 	s := Seen{Engine: answer.Engine{Weights: answer.CPUWeights}, DecodedS: 4, Evidence: evidence.Evidence{
 		Terms: classes, Known: make([]bool, len(classes)), IntervalS: sampling.FineStepS,

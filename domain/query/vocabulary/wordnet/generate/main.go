@@ -62,8 +62,26 @@ var roots = []struct {
 // artifact, body, food, object, person, phenomenon, plant, substance.
 var physical = map[string]bool{"05": true, "06": true, "08": true, "13": true, "17": true, "18": true, "19": true, "20": true, "27": true}
 
-// animals is the number of the lexicographer file of animals.
-const animals = "05"
+// The numbers of lexicographer files.
+const (
+	animals   = "05"
+	artifacts = "06"
+	foods     = "13"
+	persons   = "18"
+	plants    = "20"
+)
+
+// others lists the files whose senses make a kind doubtful. Animals share their names with
+// their meat and with people.
+var others = map[string]map[string]bool{
+	persons:   {animals: true, artifacts: true, foods: true, plants: true},
+	animals:   {artifacts: true, plants: true},
+	artifacts: {animals: true, persons: true, foods: true, plants: true},
+}
+
+// wellKnown is the number of uses in the tagged texts from which a first sense counts as the
+// meaning of a noun: "guest" has 26, "toaster" as a person 0, "tiger" as a person 1.
+const wellKnown = 5
 
 // spelled matches the lemmas that are kept. It leaves out numbers and abbreviations with periods.
 var spelled = regexp.MustCompile(`^[a-z][a-z'-]+(_[a-z'-]+)*$`)
@@ -80,13 +98,13 @@ type database struct {
 	synsets map[string]synset // by offset in data.noun
 	kinds   map[string]string // by offset in data.noun
 	counts  map[string]int    // uses in WordNet's tagged texts, by part of speech and lemma
-	first   map[string]bool   // whether the first sense is used there, by the same key
+	used    map[string]int    // uses of the first sense, by the same key
 	notice  []byte
 }
 
 // build returns the text of wordnet.txt.
 func build(dict string) ([]byte, error) {
-	d := database{synsets: map[string]synset{}, kinds: map[string]string{}, counts: map[string]int{}, first: map[string]bool{}}
+	d := database{synsets: map[string]synset{}, kinds: map[string]string{}, counts: map[string]int{}, used: map[string]int{}}
 	if err := d.readSynsets(dict); err != nil {
 		return nil, err
 	}
@@ -119,13 +137,13 @@ func (d *database) add(words map[string][]string, lemma, letter string, senses [
 	}
 	entry, keep := letter+strconv.Itoa(d.counts[letter+lemma]), !strings.Contains(lemma, "_")
 	if letter == "n" {
-		first := d.common(lemma, senses)
-		first = first[:min(2, len(first))]
+		senses = d.common(lemma, senses)
+		first := senses[:min(2, len(senses))]
 		if slices.ContainsFunc(first, func(o string) bool { return d.synsets[o].physical }) {
 			entry += "p"
 			keep = keep || slices.Contains(d.synsets[first[0]].lemmas, lemma)
 		}
-		if kind := d.kindOf(lemma, first); kind != "" {
+		if kind := d.kindOf(lemma, senses); kind != "" {
 			entry += ":" + kind
 			keep = true
 		}
@@ -149,18 +167,20 @@ func (d *database) common(lemma string, senses []string) []string {
 	return senses
 }
 
-// kindOf returns the kind of a noun, by the first of its senses. When that is a person and never
-// used in the tagged texts, an animal in the second sense is the kind: WordNet puts the person
-// who is an ostrich before the bird.
+// kindOf returns the kind of a noun, by the first of its senses. A noun that also means
+// something else one can see has a kind only when its first sense is well known: a coach is a
+// person, but a stroller is more likely a carriage, and a whale more likely an animal.
 func (d *database) kindOf(lemma string, senses []string) string {
 	kind := d.kindOfSense(senses[0])
-	if kind == "person" && len(senses) > 1 && d.synsets[senses[1]].file == animals &&
-		slices.Contains(d.synsets[senses[1]].lemmas, lemma) && !d.first["n"+lemma] {
-		if animal := d.kindOfSense(senses[1]); animal != "" {
-			return animal
-		}
+	other := others[d.synsets[senses[0]].file]
+	if d.used["n"+lemma] >= wellKnown || !slices.ContainsFunc(senses, func(o string) bool { return other[d.synsets[o].file] }) {
+		return kind
 	}
-	return kind
+	// WordNet puts the person who is an ostrich before the bird.
+	if second := senses[1]; kind == "person" && d.synsets[second].file == animals && slices.Contains(d.synsets[second].lemmas, lemma) && d.used["n"+lemma] == 0 {
+		return d.kindOf(lemma, senses[1:])
+	}
+	return ""
 }
 
 // kindOfSense returns the kind of a noun sense, or "".
@@ -233,7 +253,9 @@ func (d *database) readCounts(dict string) error {
 		uses, _ := strconv.Atoi(f[3])
 		lemma = letters[key[0]] + lemma
 		d.counts[lemma] += uses
-		d.first[lemma] = d.first[lemma] || f[2] == "1" && uses > 0
+		if f[2] == "1" {
+			d.used[lemma] += uses
+		}
 	})
 }
 
