@@ -25,3 +25,5 @@
 //     English word, so that a river is not read as a rider.
 //   - [Plain] expands slang and contractions without an apostrophe.
 package vocabulary
+
+//go:generate go run ./document words/classes.txt ../../../docs/words.md

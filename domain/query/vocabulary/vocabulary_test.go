@@ -37,6 +37,27 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// TestThingsAreNoClasses checks common things that no class covers. WordNet has many of them as
+// people first, such as the stroller, the trailer and the tiger.
+func TestThingsAreNoClasses(t *testing.T) {
+	t.Parallel()
+	for term := range strings.FieldsSeq(`adapter ashtray barrel basket belt box bridge broom bucket bulldozer cage camera candle cane card
+		carriage cart charger chest coaster coat cone container controller counter cover crane crate curtain cutter deck desk diner dish
+		dishwasher display doll door drill drone drum dryer dumpster elevator envelope escalator excavator extinguisher fan fence figure
+		filter flag flower fountain freezer garden gate guitar hammer hanger harness harvester hat heater helicopter helmet hood hose
+		house jumper kettle key ladder lamp leaf leash letter lighter lock locker mailer mannequin marker mask mixer model mop mower
+		organizer package painting paper peeler pen picture pillow pipe pitcher planter plate plotter poster printer projector pump rack
+		radio recorder robot rocker roller router ruler scanner scarecrow scrubber shaker shaver shelf shredder sign skirt slide slider
+		slipper sprinkler stapler star statue stick stool stove_pipe stroller submarine sweeper swing switch tablet tent toaster_oven
+		tower toy tractor trailer tray tree tripod trolley trophy vacuum veil walker wall wallet washer watch water wheel wheelchair
+		wiper baboon bat beaver bison crab deer donkey fish fox frog goat hamster kangaroo lion lizard monkey octopus panda pig piranha
+		rabbit raccoon rat seal shark shrimp skunk snake spider squirrel tiger turtle weasel whale wolf team family band class driver`) {
+		term = strings.ReplaceAll(term, "_", " ")
+		got, ok := COCO().Lookup(term)
+		require.False(t, ok, "%q gives %v", term, got)
+	}
+}
+
 func TestTablesAreConsistent(t *testing.T) {
 	t.Parallel()
 	require.Len(t, cocoClasses, 80)

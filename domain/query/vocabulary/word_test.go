@@ -1,6 +1,8 @@
 package vocabulary
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +76,31 @@ func TestCorrect(t *testing.T) {
 	for _, word := range []string{"", "犬", "d0g", "dgo", "Pearson", "zzzzz", "hund", "giraf", "whire", "c3po", "x"} {
 		require.Equal(t, word, s.Correct(word))
 	}
+}
+
+// TestLexiconIsNeverChanged checks every word of WordNet, and its regular inflections.
+func TestLexiconIsNeverChanged(t *testing.T) {
+	t.Parallel()
+	s := NewSpelling(nil)
+	lexicon, err := os.ReadFile("wordnet/wordnet.txt")
+	require.NoError(t, err)
+	words := 0
+	for line := range strings.Lines(string(lexicon)) {
+		w, parts, _ := strings.Cut(line, " ")
+		if w == "#" || strings.Contains(w, "_") {
+			continue
+		}
+		words++
+		if got := s.Correct(w); got != w {
+			t.Errorf("%s became %s", w, got)
+		}
+		if strings.HasPrefix(parts, "v") && !strings.Contains(w, "-") {
+			if got := s.Correct(GerundOf(w)); got != GerundOf(w) {
+				t.Errorf("%s became %s", GerundOf(w), got)
+			}
+		}
+	}
+	require.Greater(t, words, 80_000)
 }
 
 func TestEdits(t *testing.T) {
