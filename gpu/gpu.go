@@ -40,6 +40,9 @@ type Request struct {
 	// WantColors requests the colors inside every box. An engine whose Info lists no Colors
 	// fails.
 	WantColors bool
+	// WantRotations examines the frames in turned views, too, which takes four times as long.
+	// Boxes are in places of the upright frame. An engine whose Info has no Rotations fails.
+	WantRotations bool
 	// WantShades requests the brightness of the frames. An engine whose Info has no Shades
 	// fails.
 	WantShades bool
@@ -76,6 +79,8 @@ type Info struct {
 	Colors []string
 	// Shades is true when the engine can report evidence.Frame.Shades.
 	Shades bool
+	// Rotations is true when the engine can examine frames in turned views.
+	Rotations bool
 	// Concurrency is the number of frames that the engine processes at once, at least 1.
 	// With fewer frames in flight it is not fully used.
 	Concurrency int

@@ -57,6 +57,14 @@ func TestDetectSendsFramesAndReadsDetections(t *testing.T) {
 	require.Equal(t, []string{"dog", "cat"}, got.Inputs[1].elements)
 	require.True(t, got.Parameters.BinaryDataOutput)
 	require.Len(t, got.Outputs, 5)
+
+	req := request()
+	req.WantRotations = true
+	_, err = c.Detect(t.Context(), req)
+	require.NoError(t, err)
+	got = <-requests
+	require.Equal(t, "WANT_ROTATIONS", got.Inputs[2].Name)
+	require.Equal(t, []bool{true}, got.Inputs[2].Data)
 }
 
 func TestDetectReadsPosesAndColors(t *testing.T) {

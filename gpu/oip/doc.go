@@ -2,12 +2,12 @@
 // Protocol"), for one server or several. It speaks HTTP with the binary tensor data
 // extension (Triton, "binary_tensor_data") and gRPC with raw contents.
 //
-// The model `detect` has these inputs: FRAMES (BYTES [N], a JPEG each), TERMS (BYTES [K])
-// and WANT_POSE (BOOL [1], only when true). Its outputs are BOXES (FP32 [M,4], x1 y1 x2 y2
+// The model `detect` has these inputs: FRAMES (BYTES [N], a JPEG each), TERMS (BYTES [K]),
+// WANT_POSE and WANT_ROTATIONS (BOOL [1], only when true). Its outputs are BOXES (FP32 [M,4], x1 y1 x2 y2
 // in 0..1), SCORES (FP32 [M]), TERM_INDEX and FRAME_INDEX (INT32 [M]) and KNOWN_TERMS (BOOL
 // [K]). These outputs are requested when needed: KEYPOINTS (FP32 [M,17,3], x y score),
 // COLORS (FP32 [M,C]) and SHADES (UINT8 [N,32,32], the brightness of the parts of each
-// frame, 0 to 31). A server has SHADES when its metadata list it. Outputs may come as raw
+// frame, 0 to 31). A server has SHADES, and WANT_ROTATIONS, when its metadata list it. Outputs may come as raw
 // bytes, as flat JSON lists or as typed contents.
 //
 // These parameters of the model are read: the vocabulary and the color names (both

@@ -121,8 +121,11 @@ func (c *GRPCClient) Info(ctx context.Context) (gpu.Info, error) {
 		return gpu.Info{}, err
 	}
 	meta := metadata{Name: reply.GetName(), Versions: reply.GetVersions()}
+	for _, i := range reply.GetInputs() {
+		meta.Inputs = append(meta.Inputs, named{i.GetName()})
+	}
 	for _, o := range reply.GetOutputs() {
-		meta.Outputs = append(meta.Outputs, output{o.GetName()})
+		meta.Outputs = append(meta.Outputs, named{o.GetName()})
 	}
 	config, err := invoke(ctx, c, c.stub.ModelConfig, &wire.ModelConfigRequest{Name: c.opts.Model})
 	if _, refused := errors.AsType[*gpu.InferenceError](err); err != nil && !refused {

@@ -96,7 +96,7 @@ func TestGRPCDetect(t *testing.T) {
 		return raw(append(good(), floats("KEYPOINTS", []int{2, 17, 3}, make([]float32, 102)...))), nil
 	}})
 	req := request()
-	req.WantPose = true
+	req.WantPose, req.WantRotations = true, true
 	resp, err := c.Detect(t.Context(), req)
 	require.NoError(t, err)
 	want := gpu.Response{Known: []bool{true, true}, Frames: [][]evidence.Detection{
@@ -114,10 +114,10 @@ func TestGRPCDetect(t *testing.T) {
 	for _, out := range got.GetOutputs() {
 		outputs = append(outputs, out.GetName())
 	}
-	require.Equal(t, []string{"FRAMES BYTES", "TERMS BYTES", "WANT_POSE BOOL"}, inputs)
+	require.Equal(t, []string{"FRAMES BYTES", "TERMS BYTES", "WANT_POSE BOOL", "WANT_ROTATIONS BOOL"}, inputs)
 	require.Equal(t, []string{"BOXES", "SCORES", "TERM_INDEX", "FRAME_INDEX", "KNOWN_TERMS", "KEYPOINTS"}, outputs)
 	require.Equal(t, []int64{2}, got.GetInputs()[0].GetShape())
-	require.Equal(t, []string{"\x06\x00\x00\x00jpeg a\x07\x00\x00\x00jpeg bb", "\x03\x00\x00\x00dog\x03\x00\x00\x00cat", "\x01"}, texts(got.GetRawInputContents()))
+	require.Equal(t, []string{"\x06\x00\x00\x00jpeg a\x07\x00\x00\x00jpeg bb", "\x03\x00\x00\x00dog\x03\x00\x00\x00cat", "\x01", "\x01"}, texts(got.GetRawInputContents()))
 }
 
 func texts(raw [][]byte) (all []string) {

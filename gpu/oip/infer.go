@@ -20,8 +20,8 @@ func encodeInfer(model string, req gpu.Request) (*wire.ModelInferRequest, error)
 	}
 	add("FRAMES", "BYTES", len(frames.elements), frames.append(make([]byte, 0, frames.size)))
 	add("TERMS", "BYTES", len(terms.elements), terms.append(make([]byte, 0, terms.size)))
-	if req.WantPose {
-		add("WANT_POSE", "BOOL", 1, []byte{1})
+	for _, name := range flagNames(req) {
+		add(name, "BOOL", 1, []byte{1})
 	}
 	for _, name := range outputNames(req) {
 		message.Outputs = append(message.Outputs, &wire.ModelInferRequest_InferRequestedOutputTensor{Name: name})

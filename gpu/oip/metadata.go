@@ -22,11 +22,16 @@ var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 type metadata struct {
 	Name       string         `json:"name"`
 	Versions   []string       `json:"versions"`
-	Outputs    []output       `json:"outputs"`
+	Inputs     []named        `json:"inputs"`
+	Outputs    []named        `json:"outputs"`
 	Parameters map[string]any `json:"parameters"`
 }
 
-type output struct {
+// rotations is the input that requests turned views.
+const rotations = "WANT_ROTATIONS"
+
+// named is an input or output.
+type named struct {
 	Name string `json:"name"`
 }
 
@@ -74,7 +79,8 @@ func (m metadata) info(model string) gpu.Info {
 	}
 	info.Vocabulary = list(m.text("vocabulary"))
 	info.Colors = list(m.text("colors"))
-	info.Shades = slices.Contains(m.Outputs, output{"SHADES"})
+	info.Shades = slices.Contains(m.Outputs, named{"SHADES"})
+	info.Rotations = slices.Contains(m.Inputs, named{rotations})
 	if n, err := strconv.Atoi(m.text("max_concurrency")); err == nil && n >= 1 {
 		info.Concurrency = min(n, maxConcurrency)
 	}

@@ -71,8 +71,8 @@ func encodeRequest(req gpu.Request) (body []byte, headerLength int, err error) {
 		{Name: "FRAMES", Datatype: "BYTES", Shape: []int{len(frames.elements)}, Parameters: &tensorParameters{BinaryDataSize: &frames.size}},
 		{Name: "TERMS", Datatype: "BYTES", Shape: []int{len(terms.elements)}, Parameters: &tensorParameters{BinaryDataSize: &terms.size}},
 	}
-	if req.WantPose {
-		header.Inputs = append(header.Inputs, tensorHeader{Name: "WANT_POSE", Datatype: "BOOL", Shape: []int{1}, Data: json.RawMessage("[true]")})
+	for _, name := range flagNames(req) {
+		header.Inputs = append(header.Inputs, tensorHeader{Name: name, Datatype: "BOOL", Shape: []int{1}, Data: json.RawMessage("[true]")})
 	}
 	for _, name := range outputNames(req) {
 		header.Outputs = append(header.Outputs, tensorHeader{Name: name, Parameters: &tensorParameters{BinaryData: true}})
@@ -86,6 +86,18 @@ func encodeRequest(req gpu.Request) (body []byte, headerLength int, err error) {
 	body = frames.append(body)
 	body = terms.append(body)
 	return body, len(head), nil
+}
+
+// flagNames lists the inputs of a request that are true; others are not sent.
+func flagNames(req gpu.Request) []string {
+	var names []string
+	if req.WantPose {
+		names = append(names, "WANT_POSE")
+	}
+	if req.WantRotations {
+		names = append(names, rotations)
+	}
+	return names
 }
 
 // outputNames lists the outputs that a request needs.

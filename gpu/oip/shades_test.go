@@ -82,32 +82,34 @@ func TestDetectRefusesInvalidShades(t *testing.T) {
 	}
 }
 
-// TestInfoTellsShades: a server has shades when its metadata list them.
-func TestInfoTellsShades(t *testing.T) {
+// TestInfoTellsAbilities: a server has shades and rotations when its metadata list their tensors.
+func TestInfoTellsAbilities(t *testing.T) {
 	t.Parallel()
-	over := func(list string) gpu.Engine {
+	over := func(inputs, outputs string) gpu.Engine {
 		mux := http.NewServeMux()
 		mux.HandleFunc("GET /v2/models/detect", func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = w.Write([]byte(`{"name":"detect","outputs":[` + list + `]}`))
+			_, _ = w.Write([]byte(`{"name":"detect","inputs":[` + inputs + `],"outputs":[` + outputs + `]}`))
 		})
 		return client(t, oip.Options{}, mux)
 	}
-	overGRPC := func(names ...string) gpu.Engine {
+	overGRPC := func(input, output string) gpu.Engine {
 		metadata := &wire.ModelMetadataResponse{Name: "detect"}
-		for _, name := range names {
-			metadata.Outputs = append(metadata.Outputs, &wire.ModelMetadataResponse_TensorMetadata{Name: name})
-		}
+		metadata.Inputs = append(metadata.Inputs, &wire.ModelMetadataResponse_TensorMetadata{Name: input})
+		metadata.Outputs = append(metadata.Outputs, &wire.ModelMetadataResponse_TensorMetadata{Name: output})
 		return serveGRPC(t, oip.Options{}, &grpcServer{metadata: metadata})
 	}
 	for name, tt := range map[string]struct {
-		engine gpu.Engine
-		want   bool
+		engine            gpu.Engine
+		shades, rotations bool
 	}{
-		"HTTP": {over(`{"name":"BOXES"},{"name":"SHADES","datatype":"UINT8","shape":[-1,32,32]}`), true}, "HTTP without": {over(`{"name":"BOXES"}`), false},
-		"gRPC": {overGRPC("BOXES", "SHADES"), true}, "gRPC without": {overGRPC("BOXES"), false},
+		"HTTP":           {over(`{"name":"FRAMES"}`, `{"name":"BOXES"},{"name":"SHADES","datatype":"UINT8","shape":[-1,32,32]}`), true, false},
+		"HTTP rotations": {over(`{"name":"WANT_ROTATIONS","datatype":"BOOL","shape":[1]}`, `{"name":"BOXES"}`), false, true},
+		"gRPC":           {overGRPC("FRAMES", "SHADES"), true, false},
+		"gRPC rotations": {overGRPC("WANT_ROTATIONS", "BOXES"), false, true},
 	} {
 		info, err := tt.engine.Info(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, tt.want, info.Shades, name)
+		require.Equal(t, tt.shades, info.Shades, name)
+		require.Equal(t, tt.rotations, info.Rotations, name)
 	}
 }

@@ -87,12 +87,21 @@ func TestDetectsThroughTheChild(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff(resp, again), "equal requests, equal answers")
 
+	req = gpu.Request{Frames: repeated(sign(t), 1), Terms: []string{"stop sign"}, WantRotations: true}
+	resp, err = w.Engine().Detect(t.Context(), req)
+	require.NoError(t, err)
+	require.InDelta(t, 0.38, resp.Frames[0][0].Box.X1, 0.05, "one box of all views")
+	for _, other := range resp.Frames[0][1:] {
+		require.Less(t, other.Score, 0.5)
+	}
+
 	require.NoError(t, w.Engine().Ready(t.Context()))
 	info, err := w.Engine().Info(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, answer.CPUWeights, info.Weights, "its scores are calibrated")
 	require.Equal(t, vocabulary.COCO().Names(), info.Vocabulary)
 	require.Len(t, info.Colors, 55)
+	require.True(t, info.Rotations)
 	require.Equal(t, 2, info.Concurrency)
 	require.Equal(t, weightsDigest, info.Digest)
 	require.Regexp(t, `^vqa-worker/\d+\.\d+\.\d+$`, info.Worker)

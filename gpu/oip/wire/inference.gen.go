@@ -241,6 +241,7 @@ type ModelMetadataResponse struct {
 	state         protoimpl.MessageState                  `protogen:"open.v1"`
 	Name          string                                  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Versions      []string                                `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
+	Inputs        []*ModelMetadataResponse_TensorMetadata `protobuf:"bytes,4,rep,name=inputs,proto3" json:"inputs,omitempty"`
 	Outputs       []*ModelMetadataResponse_TensorMetadata `protobuf:"bytes,5,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -286,6 +287,13 @@ func (x *ModelMetadataResponse) GetName() string {
 func (x *ModelMetadataResponse) GetVersions() []string {
 	if x != nil {
 		return x.Versions
+	}
+	return nil
+}
+
+func (x *ModelMetadataResponse) GetInputs() []*ModelMetadataResponse_TensorMetadata {
+	if x != nil {
+		return x.Inputs
 	}
 	return nil
 }
@@ -892,10 +900,11 @@ const file_inference_proto_rawDesc = "" +
 	"\x12ModelReadyResponse\x12\x14\n" +
 	"\x05ready\x18\x01 \x01(\bR\x05ready\"*\n" +
 	"\x14ModelMetadataRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\xb8\x01\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\x81\x02\n" +
 	"\x15ModelMetadataResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
-	"\bversions\x18\x02 \x03(\tR\bversions\x12I\n" +
+	"\bversions\x18\x02 \x03(\tR\bversions\x12G\n" +
+	"\x06inputs\x18\x04 \x03(\v2/.inference.ModelMetadataResponse.TensorMetadataR\x06inputs\x12I\n" +
 	"\aoutputs\x18\x05 \x03(\v2/.inference.ModelMetadataResponse.TensorMetadataR\aoutputs\x1a$\n" +
 	"\x0eTensorMetadata\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"(\n" +
@@ -980,29 +989,30 @@ var file_inference_proto_goTypes = []any{
 	(*ModelInferResponse_InferOutputTensor)(nil),         // 17: inference.ModelInferResponse.InferOutputTensor
 }
 var file_inference_proto_depIdxs = []int32{
-	13, // 0: inference.ModelMetadataResponse.outputs:type_name -> inference.ModelMetadataResponse.TensorMetadata
-	8,  // 1: inference.ModelConfigResponse.config:type_name -> inference.ModelConfig
-	14, // 2: inference.ModelConfig.parameters:type_name -> inference.ModelConfig.ParametersEntry
-	15, // 3: inference.ModelInferRequest.inputs:type_name -> inference.ModelInferRequest.InferInputTensor
-	16, // 4: inference.ModelInferRequest.outputs:type_name -> inference.ModelInferRequest.InferRequestedOutputTensor
-	17, // 5: inference.ModelInferResponse.outputs:type_name -> inference.ModelInferResponse.InferOutputTensor
-	9,  // 6: inference.ModelConfig.ParametersEntry.value:type_name -> inference.ModelParameter
-	12, // 7: inference.ModelInferResponse.InferOutputTensor.contents:type_name -> inference.InferTensorContents
-	0,  // 8: inference.GRPCInferenceService.ServerReady:input_type -> inference.ServerReadyRequest
-	2,  // 9: inference.GRPCInferenceService.ModelReady:input_type -> inference.ModelReadyRequest
-	4,  // 10: inference.GRPCInferenceService.ModelMetadata:input_type -> inference.ModelMetadataRequest
-	6,  // 11: inference.GRPCInferenceService.ModelConfig:input_type -> inference.ModelConfigRequest
-	10, // 12: inference.GRPCInferenceService.ModelInfer:input_type -> inference.ModelInferRequest
-	1,  // 13: inference.GRPCInferenceService.ServerReady:output_type -> inference.ServerReadyResponse
-	3,  // 14: inference.GRPCInferenceService.ModelReady:output_type -> inference.ModelReadyResponse
-	5,  // 15: inference.GRPCInferenceService.ModelMetadata:output_type -> inference.ModelMetadataResponse
-	7,  // 16: inference.GRPCInferenceService.ModelConfig:output_type -> inference.ModelConfigResponse
-	11, // 17: inference.GRPCInferenceService.ModelInfer:output_type -> inference.ModelInferResponse
-	13, // [13:18] is the sub-list for method output_type
-	8,  // [8:13] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	13, // 0: inference.ModelMetadataResponse.inputs:type_name -> inference.ModelMetadataResponse.TensorMetadata
+	13, // 1: inference.ModelMetadataResponse.outputs:type_name -> inference.ModelMetadataResponse.TensorMetadata
+	8,  // 2: inference.ModelConfigResponse.config:type_name -> inference.ModelConfig
+	14, // 3: inference.ModelConfig.parameters:type_name -> inference.ModelConfig.ParametersEntry
+	15, // 4: inference.ModelInferRequest.inputs:type_name -> inference.ModelInferRequest.InferInputTensor
+	16, // 5: inference.ModelInferRequest.outputs:type_name -> inference.ModelInferRequest.InferRequestedOutputTensor
+	17, // 6: inference.ModelInferResponse.outputs:type_name -> inference.ModelInferResponse.InferOutputTensor
+	9,  // 7: inference.ModelConfig.ParametersEntry.value:type_name -> inference.ModelParameter
+	12, // 8: inference.ModelInferResponse.InferOutputTensor.contents:type_name -> inference.InferTensorContents
+	0,  // 9: inference.GRPCInferenceService.ServerReady:input_type -> inference.ServerReadyRequest
+	2,  // 10: inference.GRPCInferenceService.ModelReady:input_type -> inference.ModelReadyRequest
+	4,  // 11: inference.GRPCInferenceService.ModelMetadata:input_type -> inference.ModelMetadataRequest
+	6,  // 12: inference.GRPCInferenceService.ModelConfig:input_type -> inference.ModelConfigRequest
+	10, // 13: inference.GRPCInferenceService.ModelInfer:input_type -> inference.ModelInferRequest
+	1,  // 14: inference.GRPCInferenceService.ServerReady:output_type -> inference.ServerReadyResponse
+	3,  // 15: inference.GRPCInferenceService.ModelReady:output_type -> inference.ModelReadyResponse
+	5,  // 16: inference.GRPCInferenceService.ModelMetadata:output_type -> inference.ModelMetadataResponse
+	7,  // 17: inference.GRPCInferenceService.ModelConfig:output_type -> inference.ModelConfigResponse
+	11, // 18: inference.GRPCInferenceService.ModelInfer:output_type -> inference.ModelInferResponse
+	14, // [14:19] is the sub-list for method output_type
+	9,  // [9:14] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_inference_proto_init() }

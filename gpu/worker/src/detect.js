@@ -3,9 +3,11 @@
  * frames for the pool, and their results into a response.
  *
  * Inputs:
- *   FRAMES       BYTES [N], a JPEG each, or UINT8 [N,H,W,3] RGB
- *   TERMS        BYTES [K], class names
- *   WANT_POSE    BOOL [1], optional
+ *   FRAMES          BYTES [N], a JPEG each, or UINT8 [N,H,W,3] RGB
+ *   TERMS           BYTES [K], class names
+ *   WANT_POSE       BOOL [1], optional
+ *   WANT_ROTATIONS  BOOL [1], optional: the frames are examined in three turned views, too; boxes are
+ *                   in places of the frame
  *
  * Outputs. Those with M rows have a row for each detection, by frame and then by
  * descending score. The last three are sent only when requested.
@@ -65,6 +67,7 @@ export function metadata(threads, digest) {
       { name: 'FRAMES', datatype: 'BYTES', shape: [-1] },
       { name: 'TERMS', datatype: 'BYTES', shape: [-1] },
       { name: 'WANT_POSE', datatype: 'BOOL', shape: [1] },
+      { name: 'WANT_ROTATIONS', datatype: 'BOOL', shape: [1] },
     ],
     outputs: OUTPUTS,
     parameters: {
@@ -88,14 +91,14 @@ export async function detect(request, run) {
   const wants = wanted(request.outputs);
   const terms = readTerms(input(request, 'TERMS'));
   const frames = readFrames(input(request, 'FRAMES'));
-  const poseInput = request.inputs.get('WANT_POSE');
-  const pose = poseInput !== undefined && byteValues(poseInput, 'BOOL')[0] !== 0;
+  const pose = flag(request, 'WANT_POSE');
+  const rotations = flag(request, 'WANT_ROTATIONS');
   const classes = terms.map(classOf);
   const asked = new Set(classes.filter((cls) => cls >= 0));
   // When the request has no class of the model, no inference is needed.
   const shades = wants('SHADES');
   const results = asked.size === 0 && !shades ? [] : await run(
-    frames.map((frame) => ({ frame, classes: asked, pose: pose && wants('KEYPOINTS'), color: wants('COLORS'), shades })),
+    frames.map((frame) => ({ frame, classes: asked, pose: pose && wants('KEYPOINTS'), color: wants('COLORS'), rotations, shades })),
   );
   return toOutputs(results, classes).filter(({ name }) => wants(name, pose));
 }
@@ -120,6 +123,15 @@ function input(request, name) {
   const tensor = request.inputs.get(name);
   if (!tensor) throw new ProtocolError(400, `input ${name}: required`);
   return tensor;
+}
+
+/**
+ * @param {ReturnType<import('./protocol.js').parseRequest>} request
+ * @param {string} name of an optional input
+ */
+function flag(request, name) {
+  const tensor = request.inputs.get(name);
+  return tensor !== undefined && byteValues(tensor, 'BOOL')[0] !== 0;
 }
 
 /**

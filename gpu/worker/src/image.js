@@ -110,23 +110,25 @@ export function cropSquare(image, square, side, out) {
     const sy = square.y + (y + 0.5) * scale - 0.5;
     for (let x = 0; x < side; x++, to++) {
       const sx = square.x + (x + 0.5) * scale - 0.5;
-      sampleInto(out, to, side * side, image, sx, sy);
+      sampleInto(out, to, side * side, image, sx, sy, OUTSIDE);
     }
   }
 }
 
 /**
- * @param {Float32Array} out
+ * Reads a pixel between others, bilinearly.
+ * @param {Float32Array | Uint8Array} out
  * @param {number} to index of its red
- * @param {number} area from one color to the next
+ * @param {number} step from one color to the next
  * @param {Image} image
  * @param {number} x
  * @param {number} y
+ * @param {number} outside brightness beyond the picture
  */
-function sampleInto(out, to, area, image, x, y) {
+export function sampleInto(out, to, step, image, x, y, outside) {
   const { width, height, data } = image;
   if (x < -0.5 || y < -0.5 || x > width - 0.5 || y > height - 0.5) {
-    out[to] = out[to + area] = out[to + 2 * area] = OUTSIDE;
+    out[to] = out[to + step] = out[to + 2 * step] = outside;
     return;
   }
   const x0 = Math.max(0, Math.floor(x)), y0 = Math.max(0, Math.floor(y));
@@ -137,6 +139,6 @@ function sampleInto(out, to, area, image, x, y) {
   for (let k = 0; k < 3; k++) {
     const upper = data[a + k] * (1 - fx) + data[b + k] * fx;
     const lower = data[c + k] * (1 - fx) + data[d + k] * fx;
-    out[to + k * area] = Math.round(upper * (1 - fy) + lower * fy);
+    out[to + k * step] = Math.round(upper * (1 - fy) + lower * fy);
   }
 }

@@ -12,6 +12,7 @@
  * @property {Set<number>} classes requested class indices
  * @property {boolean} pose estimate the pose of people
  * @property {boolean} color name the colors of every box
+ * @property {boolean} rotations examine the frame in turned views, too
  * @property {boolean} shades compute the brightness of the frame
  *
  * @typedef {import('./boxes.js').Detection & {joints?: Float32Array, colors?: Float32Array}} DetailedDetection
@@ -25,6 +26,7 @@ import { colorShares, whiteOf } from './colors.js';
 import { Detector } from './detector.js';
 import { JpegDecoder } from './jpeg.js';
 import { MAX_POSES, MIN_PERSON_SCORE, PoseEstimator } from './pose.js';
+import { detectTurned } from './rotate.js';
 import { shadesOf } from './shades.js';
 import { PERSON } from './vocabulary.js';
 
@@ -46,11 +48,12 @@ parentPort.postMessage({ ready: true });
  * @param {Work} work
  * @returns {Promise<FrameResult>}
  */
-async function run({ frame, classes, pose, color, shades }) {
+async function run({ frame, classes, pose, color, rotations, shades }) {
   const { bytes, width, height } = frame;
   const image = width && height ? { width, height, data: bytes } : await jpeg.decode(bytes);
+  const detect = (view) => detector.detect(view, classes);
   /** @type {DetailedDetection[]} */
-  const detections = await detector.detect(image, classes);
+  const detections = await (rotations ? detectTurned(image, detect) : detect(image));
   if (color && detections.length > 0) {
     const white = whiteOf(image);
     for (const found of detections) found.colors = colorShares(image, white, found.box, found.cls === PERSON);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { suppress } from '../src/boxes.js';
 import { cropSquare, letterbox, shrink } from '../src/image.js';
+import { detectTurned, turn, turnBack } from '../src/rotate.js';
 import { shadesOf } from '../src/shades.js';
 import { peaks } from '../src/peaks.js';
 import { joints } from '../src/pose.js';
@@ -70,6 +71,27 @@ test('cropSquare reads gray outside the frame', () => {
   cropSquare(plain(4, 4, [7, 8, 9]), { x: -4, y: 0, side: 8 }, 4, out);
   assert.deepEqual([0, 16, 32].map((color) => out[color]), [114, 114, 114]);
   assert.deepEqual([3, 19, 35].map((color) => out[color]), [7, 8, 9]);
+});
+
+test('a turned picture and its boxes turn back', async () => {
+  const image = plain(8, 4, [0, 0, 0]);
+  image.data[(1 * 8 + 2) * 3] = 200;
+  assert.equal(turn(image, 180).data[(2 * 8 + 5) * 3], 200);
+  const wide = plain(60, 40, [0, 0, 0]);
+  wide.data[(10 * 60 + 45) * 3] = 250; // the upper right goes down when it turns clockwise
+  const brightest = turn(wide, 30).data.reduce((best, value, at, all) => (value > all[best] ? at : best), 0) / 3;
+  assert.deepEqual([Math.floor(brightest % 60), Math.floor(brightest / 60)], [48, 19]);
+  const close = (found, wanted) => found.forEach((edge, i) => assert.ok(Math.abs(edge - wanted[i]) < 1e-3, String(found)));
+  close(turnBack([0.1, 0.2, 0.3, 0.5], image, 180), [0.7, 0.5, 0.9, 0.8]);
+  close(turnBack([47 / 60, 18 / 40, 50 / 60, 21 / 40], wide, 30), [44.27 / 60, 8.817 / 40, 47.27 / 60, 11.817 / 40]);
+  close(turnBack([0, 0, 0.1, 0.1], wide, 8), [0, 0.0983, 0.0626, 0.1983]);
+});
+
+test('one box is left of an object that several views show', async () => {
+  const upright = { cls: 1, score: 0.2, box: [0.1, 0.1, 0.3, 0.3] };
+  const views = [[upright], [], [], [{ cls: 1, score: 0.6, box: [0.7, 0.7, 0.9, 0.9] }, { cls: 2, score: 0.3, box: [0, 0, 0.5, 0.5] }]];
+  const found = await detectTurned(plain(9, 9, [0, 0, 0]), async () => views.shift());
+  assert.deepEqual(found.map(({ cls, score }) => [cls, score]), [[1, 0.6], [2, 0.3]]);
 });
 
 test('a peak is higher than its neighbors of the same class', () => {
