@@ -31,7 +31,12 @@ func Singular(term string) string {
 	if i := strings.LastIndexByte(term, ' '); i >= 0 {
 		return term[:i+1] + Singular(term[i+1:])
 	}
-	return singularWord(term)
+	one := singularWord(term)
+	if again, ok := plurals[one]; ok {
+		// People write "childrens" for many, and for the possessive.
+		return again
+	}
+	return one
 }
 
 func singularWord(w string) string {

@@ -31,7 +31,7 @@ func TestLookup(t *testing.T) {
 		require.Equal(t, want, got, term)
 	}
 	for _, term := range []string{"unicorn", "", "cas", "goat", "rocket", "grass", "house", "castle", "xyz", "dog house", "pear", "box of bananas",
-		"bag of apples", "driver", "passenger", "lion", "wheelchair", "stroller", "toy", "river", "coach house", "parrott fish"} {
+		"bag of apples", "driver", "passenger", "coach", "coaches", "lion", "wheelchair", "stroller", "toy", "river", "coach house", "parrott fish"} {
 		got, ok := COCO().Lookup(term)
 		require.False(t, ok, "%q gives %v", term, got)
 	}

@@ -18,7 +18,7 @@ func TestSingular(t *testing.T) {
 		"mice": "mouse", "knives": "knife", "sheep": "sheep", "tennis": "tennis", "dog": "dog", "": "",
 		"wolves": "wolf", "gloves": "glove", "leaves": "leaf", "potatoes": "potato", "puppies": "puppy", "cookies": "cookie",
 		"movies": "movie", "ties": "tie", "axes": "axe", "lenses": "lens", "specimen": "specimen", "jeans": "jeans", "geese": "goose",
-		"wine glasses": "wine glass", "is": "is", "this": "this", "always": "always", "zorbs": "zorb", "trousers": "trousers",
+		"childrens": "child", "womens": "woman", "wine glasses": "wine glass", "is": "is", "this": "this", "always": "always", "zorbs": "zorb", "trousers": "trousers",
 	}
 	for plural, want := range cases {
 		require.Equal(t, want, Singular(plural), plural)
@@ -125,5 +125,6 @@ func TestPlain(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "are not", Plain("arent"))
 	require.Equal(t, "people", Plain("ppl"))
+	require.Equal(t, "dogs", Plain("doggos"))
 	require.Equal(t, "dog", Plain("dog"))
 }
