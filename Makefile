@@ -46,7 +46,7 @@ help: ## Print this list
 setup: ## Install what the service needs
 	@.ci/setup
 
-test-setup: setup ## Install what only the tests need (890 MB)
+test-setup: setup ## Install what only the tests need (1.2 GB)
 	@.ci/setup tests
 
 build: setup ## Compile bin/vqa

@@ -2,7 +2,8 @@
 // detections come out. Package answer decides what the detections mean.
 //
 // An Engine is any Open Inference Protocol v2 server that offers the model `detect`, such
-// as the embedded CPU worker (package worker), Triton or KServe. Package oip is the client.
+// as the embedded CPU worker (package worker), the server for GPUs (package
+// onnx), Triton or KServe. Package oip is the client.
 // Package frames decodes the frames, package lanes shares an engine between live streams and uploads,
 // and package fixture is an engine for tests.
 //

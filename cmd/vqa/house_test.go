@@ -92,7 +92,7 @@ var importRules = append([]importRule{
 	},
 	{
 		name: "handlers know no media stack and no engine", in: []string{"vqa/handlers/..."},
-		never: []string{pion, "vqa/gpu/oip/...", "vqa/gpu/triton/...", "vqa/gpu/worker/...", "vqa/gpu/fixture/...", "vqa/streaming/...", "vqa/cmd/..."},
+		never: []string{pion, "vqa/gpu/oip/...", "vqa/gpu/onnx/...", "vqa/gpu/worker/...", "vqa/gpu/fixture/...", "vqa/streaming/...", "vqa/cmd/..."},
 		why:   "an engine is exchanged by configuration, in cmd",
 	},
 	{
