@@ -39,7 +39,7 @@ export function whiteOf({ width, height, data }) {
   for (let y = 0; y < height; y += WHITE_STEP) {
     for (let x = 0; x < width; x += WHITE_STEP, total++) {
       const at = (y * width + x) * 3;
-      counts[Math.round(table[entry(data, at) + LIGHTNESS] * 2.55)]++;
+      counts[Math.round(table[cellOf(data, at) * ENTRY + LIGHTNESS] * 2.55)]++;
     }
   }
   let level = -1;
@@ -57,8 +57,11 @@ export function whiteOf({ width, height, data }) {
  */
 export function colorShares(image, white, box, body = false) {
   const shares = new Float32Array(COLUMNS.length);
-  const around = binsAround(image, box);
-  const add = (part, grid, at) => weigh(pixels(image, part, grid), around, white, shares.subarray(at * COLORS.length, (at + 1) * COLORS.length));
+  const around = sample(image, box, AROUND, box);
+  const surroundings = around < MIN_AROUND ? null : countBins(around, new Float32Array(BINS));
+  const add = (part, grid, at) => {
+    weigh(sample(image, part, grid), surroundings, white, shares.subarray(at * COLORS.length, (at + 1) * COLORS.length));
+  };
   add(box, CORE, 0);
   const height = (box[3] - box[1]) / QUARTERS;
   for (let q = 0; body && q < QUARTERS; q++) add([box[0], box[1] + q * height, box[2], box[1] + (q + 1) * height], QUARTER, q + 1);
@@ -66,78 +69,80 @@ export function colorShares(image, white, box, body = false) {
 }
 
 /**
- * @param {{data: Uint8Array, sampled: number[]}} part as of pixels()
+ * @param {number} count of the sampled pixels
  * @param {Float32Array | null} around share of each bin around the box
  * @param {number} white
  * @param {Float32Array} shares the result, by COLORS
  */
-function weigh({ data, sampled }, around, white, shares) {
-  const inside = bins(data, sampled);
-  let weights = around && inside.map((share, bin) => (share > 0 ? (share / (share + around[bin])) ** 2 : 0));
-  if (weights && inside.reduce((sum, share, bin) => sum + share * weights[bin], 0) < MIN_WEIGHT) weights = null;
-  let total = 0;
-  for (const at of sampled) {
-    const weight = weights ? weights[binOf(data, at)] : 1;
-    addMemberships(entry(data, at), white, weight, shares);
-    total += weight;
+function weigh(count, around, white, shares) {
+  const weights = countBins(count, inside);
+  let mean = 0;
+  for (let bin = 0; bin < BINS; bin++) {
+    const share = weights[bin];
+    if (share === 0) continue;
+    weights[bin] = around ? (share / (share + around[bin])) ** 2 : 1;
+    mean += share * weights[bin];
   }
-  for (let i = 0; i < shares.length; i++) shares[i] = Math.min(1, shares[i] / total);
+  if (mean < MIN_WEIGHT) weights.fill(mean = 1);
+  for (let i = 0; i < count; i++) addMemberships(cells[i] * ENTRY, white, weights[binOf(cells[i])], shares);
+  for (let i = 0; i < shares.length; i++) shares[i] = Math.min(1, shares[i] / (mean * count));
 }
 
-/**
- * @param {import('./image.js').Image} image
- * @param {number[]} box normalized to the frame
- * @returns {Float32Array | null} share of each bin around the box; null for one that fills the frame
- */
-function binsAround(image, box) {
-  const { data, sampled } = pixels(image, box, AROUND, box);
-  return sampled.length < MIN_AROUND ? null : bins(data, sampled);
-}
+// The sampled pixels of a part, by their cells of the table, and the shares of its bins. A frame
+// has up to a hundred boxes: new arrays for each took most of the time.
+const cells = new Uint32Array(AROUND.columns * AROUND.rows);
+const inside = new Float32Array(BINS);
 
 /**
+ * Fills cells.
  * @param {import('./image.js').Image} image
  * @param {number[]} box normalized to the frame
  * @param {{width: number, height: number, columns: number, rows: number}} grid the sampled share
  *   of the box, cut off at the frame, and the number of pixels
  * @param {number[]} [except] a box inside this one that is skipped
- * @returns {{data: Uint8Array, sampled: number[]}} the pixels by the index of their red
+ * @returns {number} how many pixels were sampled
  */
-function pixels({ width, height, data }, [left, top, right, bottom], grid, except = [0, 0, 0, 0]) {
-  const places = (low, high, share, count) => {
-    const middle = (low + high) / 2, reach = ((high - low) * share) / 2;
-    const from = Math.max(0, middle - reach), to = Math.min(1, middle + reach);
-    return Array.from({ length: count }, (_, i) => from + ((i + 0.5) * (to - from)) / count);
-  };
-  const pixel = (place, size) => Math.min(size - 1, Math.floor(place * size));
-  const columns = places(left, right, grid.width, grid.columns);
-  const sampled = [];
-  for (const y of places(top, bottom, grid.height, grid.rows)) {
+function sample({ width, height, data }, [left, top, right, bottom], grid, except = NOTHING) {
+  const across = range(left, right, grid.width), down = range(top, bottom, grid.height);
+  const stepX = across.length / grid.columns, stepY = down.length / grid.rows;
+  let count = 0;
+  for (let r = 0; r < grid.rows; r++) {
+    const y = down.from + (r + 0.5) * stepY;
+    const row = Math.min(height - 1, Math.floor(y * height)) * width;
     const beside = y >= except[1] && y < except[3];
-    for (const x of columns) {
-      if (!beside || x < except[0] || x >= except[2]) sampled.push((pixel(y, height) * width + pixel(x, width)) * 3);
+    for (let c = 0; c < grid.columns; c++) {
+      const x = across.from + (c + 0.5) * stepX;
+      if (!beside || x < except[0] || x >= except[2]) cells[count++] = cellOf(data, (row + Math.min(width - 1, Math.floor(x * width))) * 3);
     }
   }
-  return { data, sampled };
+  return count;
+}
+
+const NOTHING = [0, 0, 0, 0];
+
+/** @returns {{from: number, length: number}} the share of a range around its center, within 0..1 */
+function range(low, high, share) {
+  const middle = (low + high) / 2, reach = ((high - low) * share) / 2;
+  const from = Math.max(0, middle - reach);
+  return { from, length: Math.min(1, middle + reach) - from };
 }
 
 /**
- * @param {Uint8Array} data
- * @param {number[]} sampled
- * @returns {Float32Array} share of each bin
+ * @param {number} count of cells
+ * @param {Float32Array} shares the result: share of each bin
  */
-function bins(data, sampled) {
-  const shares = new Float32Array(BINS);
-  for (const at of sampled) shares[binOf(data, at)] += 1 / sampled.length;
+function countBins(count, shares) {
+  shares.fill(0);
+  for (let i = 0; i < count; i++) shares[binOf(cells[i])]++;
+  for (let bin = 0; bin < BINS; bin++) shares[bin] /= count;
   return shares;
 }
 
-/**
- * @param {Uint8Array} data
- * @param {number} at
- */
-function binOf(data, at) {
-  const shift = 8 - BIN_BITS;
-  return ((data[at] >> shift) << (2 * BIN_BITS)) | ((data[at + 1] >> shift) << BIN_BITS) | (data[at + 2] >> shift);
+/** @param {number} cell */
+function binOf(cell) {
+  const drop = TABLE_BITS - BIN_BITS, mask = (1 << BIN_BITS) - 1;
+  const red = cell >> (2 * TABLE_BITS + drop), green = (cell >> (TABLE_BITS + drop)) & mask, blue = (cell >> drop) & mask;
+  return (red << (2 * BIN_BITS)) | (green << BIN_BITS) | blue;
 }
 
 // A color is looked up by six bits of red, green and blue: computing it for each pixel took as long
@@ -152,18 +157,18 @@ const index = Object.fromEntries(COLORS.map((name, at) => [name, at]));
 /**
  * @param {Uint8Array} data
  * @param {number} at index of the pixel's red
- * @returns {number} index of its entry in the table
+ * @returns {number} its cell in the table
  */
-function entry(data, at) {
+function cellOf(data, at) {
   const shift = 8 - TABLE_BITS;
-  const [red, green, blue] = [data[at] >> shift, data[at + 1] >> shift, data[at + 2] >> shift];
+  const red = data[at] >> shift, green = data[at + 1] >> shift, blue = data[at + 2] >> shift;
   const cell = (red << (2 * TABLE_BITS)) | (green << TABLE_BITS) | blue;
-  if (!computed[cell]) {
+  if (computed[cell] === 0) {
     computed[cell] = 1;
     const middle = (value) => (value + 0.5) * (1 << shift);
     table.set(describe(labOf(middle(red), middle(green), middle(blue))), cell * ENTRY);
   }
-  return cell * ENTRY;
+  return cell;
 }
 
 /**
