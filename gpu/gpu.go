@@ -30,7 +30,7 @@ type Engine interface {
 // Request is the frames to examine and the terms to look for.
 type Request struct {
 	// Frames are JPEG files, 1 to MaxFrames. The embedded model uses 640 pixels on the
-	// longer side.
+	// longer side. An engine whose Info has PPM reads PPM files (P6, 8 bits), too.
 	Frames [][]byte
 	// Terms are class names of the model, at least one, unique. A term that the model does
 	// not know comes back as not Known.
@@ -81,6 +81,8 @@ type Info struct {
 	Shades bool
 	// Rotations is true when the engine can examine frames in turned views.
 	Rotations bool
+	// PPM is true when the engine reads frames in this format, which is larger and needs no codec.
+	PPM bool
 	// Concurrency is the number of frames that the engine processes at once, at least 1.
 	// With fewer frames in flight it is not fully used.
 	Concurrency int

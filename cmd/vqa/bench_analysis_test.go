@@ -35,7 +35,7 @@ type overhead struct {
 	// width and height of the clip, and its rate in Mbit/s.
 	width, height, rate int
 	clip                string
-	jpegs               [][]byte
+	images              [][]byte
 	classes             []string
 	threads             int
 	// decode and firstFrame are the times of ffmpeg alone.
@@ -70,14 +70,14 @@ func (o *overhead) prepare(b *testing.B, s *server) {
 	o.classes = info.Vocabulary
 	o.threads = info.Concurrency
 	started := time.Now()
-	for f, err := range frames.Sample(benchContext(b), s.ffmpeg, clip, frames.Options{FPS: benchFPS}) {
+	for f, err := range frames.Sample(benchContext(b), s.ffmpeg, clip, frames.Options{FPS: benchFPS, PPM: info.PPM}) {
 		require.NoError(b, err)
-		if o.jpegs = append(o.jpegs, f.JPEG); len(o.jpegs) == 1 {
+		if o.images = append(o.images, f.Image); len(o.images) == 1 {
 			o.firstFrame = time.Since(started)
 		}
 	}
 	o.decode = time.Since(started)
-	require.Len(b, o.jpegs, benchClipSeconds*benchFPS)
+	require.Len(b, o.images, benchClipSeconds*benchFPS)
 }
 
 func (o *overhead) round(b *testing.B, s *server, c *client.Client) {
@@ -109,7 +109,7 @@ func (o *overhead) bare(b *testing.B, engine gpu.Engine, inFlight, count int) ti
 		g.Go(func() error {
 			part := make([][]byte, min(bareBatch, count-i))
 			for k := range part {
-				part[k] = o.jpegs[(i+k)%len(o.jpegs)]
+				part[k] = o.images[(i+k)%len(o.images)]
 			}
 			resp, err := engine.Detect(ctx, gpu.Request{Frames: part, Terms: o.classes, WantColors: true})
 			if err == nil && len(resp.Frames) != len(part) {
@@ -206,7 +206,7 @@ func (o *overhead) print(w io.Writer) {
 		return fmt.Sprintf("%.3f s", o.median(of).Seconds())
 	}
 	fmt.Fprintf(w, "\nAn analysis of %d s of %dx%d at %d Mbit/s, %d frames, from request to answer, compared with the worker alone on decoded frames.\n\n"+
-		"| part | median |\n|---|--:|\n", benchClipSeconds, o.width, o.height, o.rate, len(o.jpegs))
+		"| part | median |\n|---|--:|\n", benchClipSeconds, o.width, o.height, o.rate, len(o.images))
 	fmt.Fprintf(w, "| worker alone | %s |\n", seconds(func(r overheadRound) time.Duration { return r.bare }))
 	fmt.Fprintf(w, "| analysis | %s |\n", seconds(func(r overheadRound) time.Duration { return r.full }))
 	fmt.Fprintf(w, "| analysis / worker | **%.2f** (%.2f-%.2f) |\n", median, least, most)

@@ -121,7 +121,7 @@ func (x examiner) sample(ctx context.Context, source ffmpeg.Source) ([]evidence.
 		jpeg = nil
 		g.Go(func() error { return x.detect(ctx, part, pictures) })
 	}
-	opts := frames.Options{FPS: 1 / sampling.FineStepS, LongSide: x.side, Map: source.Map(), Colors: source.Light.Filters()}
+	opts := frames.Options{FPS: 1 / sampling.FineStepS, LongSide: x.side, PPM: x.info.PPM, Map: source.Map(), Colors: source.Light.Filters()}
 	for f, err := range frames.Sample(ctx, x.ffmpeg, source.Name, opts) {
 		if err != nil {
 			return nil, errors.Join(err, g.Wait())
@@ -130,7 +130,7 @@ func (x examiner) sample(ctx context.Context, source ffmpeg.Source) ([]evidence.
 			parts = append(parts, nil)
 		}
 		last := &parts[len(parts)-1]
-		*last, jpeg = append(*last, evidence.Frame{At: f.At}), append(jpeg, f.JPEG)
+		*last, jpeg = append(*last, evidence.Frame{At: f.At}), append(jpeg, f.Image)
 		if len(jpeg) == examinedFrames {
 			send()
 		}

@@ -53,7 +53,7 @@ func extractPicture(ctx context.Context, runner *ffmpeg.Runner) (_ []byte, err e
 		return nil, err
 	}
 	for frame, err := range frames.Sample(ctx, runner, clip, frames.Options{Within: []frames.Interval{{From: pictureAtS, To: pictureAtS}}}) {
-		return frame.JPEG, err
+		return frame.Image, err
 	}
 	return nil, errors.New("no frame of the fixture was extracted")
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	"image/jpeg"
 	"io"
 	"strings"
@@ -33,8 +34,8 @@ func (c canvas) read(r io.Reader) error {
 	return err
 }
 
-// jpeg encodes the frame.
-func (c canvas) jpeg() ([]byte, error) {
+// image encodes the frame as PPM or JPEG.
+func (c canvas) image(ppm bool) ([]byte, error) {
 	luma, half := c.side*c.side, (c.side+1)/2
 	chroma := half * half
 	alpha := c.planes[luma+2*chroma:]
@@ -52,11 +53,28 @@ func (c canvas) jpeg() ([]byte, error) {
 		Y: c.planes[:luma], Cb: c.planes[luma : luma+chroma], Cr: c.planes[luma+chroma : luma+2*chroma],
 		YStride: c.side, CStride: half, SubsampleRatio: image.YCbCrSubsampleRatio420, Rect: image.Rect(0, 0, width, height),
 	}
+	if ppm {
+		return encodePPM(&frame), nil
+	}
 	var out bytes.Buffer
 	if err := jpeg.Encode(&out, &frame, &jpeg.Options{Quality: jpegQuality}); err != nil {
 		return nil, fmt.Errorf("encode a frame: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// encodePPM converts full range BT.601, as a decoder of JPEG does.
+func encodePPM(frame *image.YCbCr) []byte {
+	width, height := frame.Rect.Dx(), frame.Rect.Dy()
+	out := fmt.Appendf(make([]byte, 0, 32+3*width*height), "P6\n%d %d\n255\n", width, height)
+	for y := range height {
+		luma, cb, cr := frame.Y[y*frame.YStride:][:width], frame.Cb[y/2*frame.CStride:], frame.Cr[y/2*frame.CStride:]
+		for x, value := range luma {
+			r, g, b := color.YCbCrToRGB(value, cb[x/2], cr[x/2])
+			out = append(out, r, g, b)
+		}
+	}
+	return out
 }
 
 // maxTimeLines bounds the lines for one time. ffmpeg writes two.

@@ -16,7 +16,7 @@ func FuzzCanvas(f *testing.F) {
 	f.Fuzz(func(t *testing.T, alpha, times []byte) {
 		c := newCanvas(16)
 		copy(c.planes[len(c.planes)-16*16:], alpha)
-		if out, err := c.jpeg(); err == nil {
+		if out, err := c.image(false); err == nil {
 			size, err := jpeg.DecodeConfig(bytes.NewReader(out))
 			require.NoError(t, err)
 			require.LessOrEqual(t, max(size.Width, size.Height), 16)

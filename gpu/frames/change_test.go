@@ -1,7 +1,11 @@
 package frames_test
 
 import (
+	"bytes"
+	"fmt"
 	"image"
+	"image/jpeg"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/gpu/frames"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
 // part is one second of 10 frames of a video.
@@ -57,6 +62,38 @@ func TestEachPartKeepsItsShape(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.want[len(c.want)-1], list[0].size, "sought")
 		})
+	}
+}
+
+// TestPPM compares the files of both formats, for a picture and one that changes its shape.
+func TestPPM(t *testing.T) {
+	t.Parallel()
+	clip := joined(t, part{"0", "642x354"}, part{"1", "354x642"})
+	var jpegs, ppms []frames.Frame
+	for list, opts := range map[*[]frames.Frame]frames.Options{&jpegs: {LongSide: 200}, &ppms: {LongSide: 200, PPM: true}} {
+		for f, err := range frames.Sample(t.Context(), ffmpegtest.Runner(t), clip, opts) {
+			require.NoError(t, err)
+			*list = append(*list, f)
+		}
+	}
+	require.Len(t, ppms, 4)
+	require.Len(t, jpegs, 4)
+	for i, f := range ppms {
+		want, err := jpeg.Decode(bytes.NewReader(jpegs[i].Image))
+		require.NoError(t, err)
+		size := want.Bounds().Size()
+		header := fmt.Sprintf("P6\n%d %d\n255\n", size.X, size.Y)
+		require.Equal(t, header, string(f.Image[:len(header)]))
+		pixels := f.Image[len(header):]
+		require.Len(t, pixels, 3*size.X*size.Y)
+		off := 0.
+		for at := range size.X * size.Y {
+			r, g, b, _ := want.At(at%size.X, at/size.X).RGBA()
+			for k, c := range []uint32{r, g, b} {
+				off += math.Abs(float64(c>>8) - float64(pixels[3*at+k]))
+			}
+		}
+		require.Less(t, off/float64(len(pixels)), 2.5, "the mean difference of a color, of 255")
 	}
 }
 

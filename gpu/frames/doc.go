@@ -11,8 +11,8 @@
 //   - A video with at least one decodable frame yields at least one sample. The fps filter
 //     of ffmpeg alone drops very short videos; then the first frame is taken.
 //   - Frames are upright (rotation applied), with square pixels, at most LongSide long and
-//     never enlarged. They are shrunk by averaging areas and encoded as JPEG at quality 96
-//     with the colors of the video, which Colors converts.
+//     never enlarged. They are shrunk by averaging areas and encoded as JPEG at quality 96, or as
+//     PPM, with the colors of the video, which Colors converts.
 //   - Each frame has the shape that the video has at its instant, also after a change.
 //   - Memory is bounded: one frame here and the buffer of a pipe. When the consumer is slow,
 //     ffmpeg waits.
@@ -26,8 +26,8 @@
 // about 0.1 s.
 //
 // ffmpeg draws each frame on a canvas of a constant size, and Go encodes it. An encoder of ffmpeg
-// would stretch the frames after a change of the size. Encoding a frame of 512x288 takes 6 ms,
-// a tenth of its detection.
+// would stretch the frames after a change of the size. Encoding a frame of 640x360 as JPEG takes 8 ms,
+// a third of its detection; as PPM it takes 1 ms.
 //
 // Quality 1, the best of ffmpeg's scale, has the same steps as quality 96 here. It was measured with
 // deblocking of every frame on 23 labeled clips. The area under the curve per clip and class was

@@ -154,12 +154,12 @@ func (p *process) frames(opts Options, mode mode, yield func(Frame) bool) error 
 			return err
 		}
 		frame := Frame{At: when.at(opts, mode)}
-		if frame.JPEG, err = c.jpeg(); err != nil {
+		if frame.Image, err = c.image(opts.PPM); err != nil {
 			return err
 		}
 		// New filters begin where the size changes. The old ones drop the frame that they
 		// hold, so the instants that it would have filled get the one before.
-		for when.first && last.JPEG != nil && opts.Within == nil && last.At+1.5/opts.FPS < frame.At {
+		for when.first && last.Image != nil && opts.Within == nil && last.At+1.5/opts.FPS < frame.At {
 			if last.At += 1 / opts.FPS; !yield(last) {
 				return errBreak
 			}

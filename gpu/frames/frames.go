@@ -33,6 +33,8 @@ type Options struct {
 	Within []Interval
 	// Map is the argument of ffmpeg's -map for the video track; the default is the first.
 	Map string
+	// PPM makes images PPM files, which lose nothing and need no encoder, instead of JPEG files.
+	PPM bool
 	// Colors are filters that convert the colors to BT.709, for a video with others.
 	Colors []string
 	// Coarse allows samples up to 0.1 s too old, which makes decoding cheaper; see the
@@ -50,8 +52,8 @@ type Interval struct{ From, To float64 }
 type Frame struct {
 	// At is the instant of the sample, in seconds from the start of the video.
 	At float64
-	// JPEG is the encoded frame.
-	JPEG []byte
+	// Image is a JPEG file, or with Options.PPM a PPM file (P6 with 8 bits for each color).
+	Image []byte
 }
 
 // UnreadableError says that the source has no frame that can be decoded.

@@ -50,7 +50,7 @@ func collect(t testing.TB, source string, opts frames.Options) ([]sample, error)
 		if err != nil {
 			return list, err
 		}
-		img, err := jpeg.Decode(bytes.NewReader(f.JPEG))
+		img, err := jpeg.Decode(bytes.NewReader(f.Image))
 		require.NoError(t, err)
 		size := img.Bounds().Size()
 		r, _, _, _ := img.At(size.X/2, size.Y/2).RGBA()
@@ -234,7 +234,7 @@ func TestColorsSurvive(t *testing.T) {
 			clip := render(t, "red.mp4", append(source, "-frames:v", "3", "-c:v", "libx264", "-qp", "1")...)
 			for f, err := range frames.Sample(t.Context(), ffmpegtest.Runner(t), clip, frames.Options{}) {
 				require.NoError(t, err)
-				img, err := jpeg.Decode(bytes.NewReader(f.JPEG))
+				img, err := jpeg.Decode(bytes.NewReader(f.Image))
 				require.NoError(t, err)
 				r, g, b, _ := img.At(32, 24).RGBA()
 				require.InDeltaSlice(t, []int{200, 20, 40}, []int{int(r >> 8), int(g >> 8), int(b >> 8)}, 6)
@@ -250,9 +250,9 @@ func TestFramesHaveTheBestQuality(t *testing.T) {
 	clip := render(t, "clip.mp4", lavfi("testsrc=s=64x48", "-frames:v", "3", "-c:v", "libx264")...)
 	for f, err := range frames.Sample(t.Context(), ffmpegtest.Runner(t), clip, frames.Options{}) {
 		require.NoError(t, err)
-		at := bytes.Index(f.JPEG, []byte{0xff, 0xdb})
+		at := bytes.Index(f.Image, []byte{0xff, 0xdb})
 		require.Positive(t, at, "a table")
-		require.LessOrEqual(t, slices.Max(f.JPEG[at+5:at+5+64]), byte(10))
+		require.LessOrEqual(t, slices.Max(f.Image[at+5:at+5+64]), byte(10))
 	}
 }
 

@@ -317,8 +317,8 @@ func TestInfo(t *testing.T) {
 		want             gpu.Info
 	}{
 		"parameters in the metadata": {
-			metadata: `{"name":"detect","versions":["1","2"],"parameters":{"model":"m-512","digest":"` + digest + `","worker":"vqa-worker/1.2.3","vocabulary":"dog, cat","colors":"red","max_concurrency":4}}`,
-			want:     gpu.Info{Name: "detect", Version: "2", Weights: "m-512", Digest: digest, Worker: "vqa-worker/1.2.3", Vocabulary: []string{"dog", "cat"}, Colors: []string{"red"}, Concurrency: 4},
+			metadata: `{"name":"detect","versions":["1","2"],"parameters":{"model":"m-512","digest":"` + digest + `","worker":"vqa-worker/1.2.3","vocabulary":"dog, cat","colors":"red","formats":"jpeg,ppm","max_concurrency":4}}`,
+			want:     gpu.Info{Name: "detect", Version: "2", Weights: "m-512", Digest: digest, Worker: "vqa-worker/1.2.3", Vocabulary: []string{"dog", "cat"}, Colors: []string{"red"}, PPM: true, Concurrency: 4},
 		},
 		"parameters in Triton's configuration": {
 			metadata: `{"name":"detect","versions":["1"]}`,

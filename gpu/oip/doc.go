@@ -2,7 +2,7 @@
 // Protocol"), for one server or several. It speaks HTTP with the binary tensor data
 // extension (Triton, "binary_tensor_data") and gRPC with raw contents.
 //
-// The model `detect` has these inputs: FRAMES (BYTES [N], a JPEG each), TERMS (BYTES [K]),
+// The model `detect` has these inputs: FRAMES (BYTES [N], a file each), TERMS (BYTES [K]),
 // WANT_POSE and WANT_ROTATIONS (BOOL [1], only when true). Its outputs are BOXES (FP32 [M,4], x1 y1 x2 y2
 // in 0..1), SCORES (FP32 [M]), TERM_INDEX and FRAME_INDEX (INT32 [M]) and KNOWN_TERMS (BOOL
 // [K]). These outputs are requested when needed: KEYPOINTS (FP32 [M,17,3], x y score),
@@ -12,7 +12,8 @@
 //
 // These parameters of the model are read: the vocabulary and the color names (both
 // comma-separated), the weights (`model`) with their SHA-256 (`digest`), the serving
-// program (`worker`) and `max_concurrency`. They come from the model's metadata (HTTP), or
+// program (`worker`), `max_concurrency` and the `formats` of frames ("jpeg,ppm"; by default only JPEG).
+// They come from the model's metadata (HTTP), or
 // from Triton's model configuration (HTTP and gRPC).
 //
 // It may import gpu, domain/evidence, gRPC with package wire, and the standard library.

@@ -194,7 +194,7 @@ func (p *Pool) recognize(m *member, info gpu.Info) error {
 }
 
 func sameModel(a, b gpu.Info) bool {
-	return a.Weights == b.Weights && a.Digest == b.Digest && slices.Equal(a.Vocabulary, b.Vocabulary) && slices.Equal(a.Colors, b.Colors) && a.Shades == b.Shades && a.Rotations == b.Rotations
+	return a.Weights == b.Weights && a.Digest == b.Digest && slices.Equal(a.Vocabulary, b.Vocabulary) && slices.Equal(a.Colors, b.Colors) && a.Shades == b.Shades && a.Rotations == b.Rotations && a.PPM == b.PPM
 }
 
 // release gives room back and records how the call ended.

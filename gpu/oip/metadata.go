@@ -80,6 +80,7 @@ func (m metadata) info(model string) gpu.Info {
 	info.Vocabulary = list(m.text("vocabulary"))
 	info.Colors = list(m.text("colors"))
 	info.Shades = slices.Contains(m.Outputs, named{"SHADES"})
+	info.PPM = slices.Contains(list(m.text("formats")), "ppm")
 	info.Rotations = slices.Contains(m.Inputs, named{rotations})
 	if n, err := strconv.Atoi(m.text("max_concurrency")); err == nil && n >= 1 {
 		info.Concurrency = min(n, maxConcurrency)

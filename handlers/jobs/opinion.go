@@ -108,7 +108,7 @@ func (z *Analyzer) framesAt(ctx context.Context, source ffmpeg.Source, at []floa
 			if err != nil {
 				return nil, fmt.Errorf("decode the frame at %.2f s: %w", atS, err)
 			}
-			shown = append(shown, language.Frame{AtS: frame.At, JPEG: frame.JPEG})
+			shown = append(shown, language.Frame{AtS: frame.At, JPEG: frame.Image})
 			break
 		}
 	}

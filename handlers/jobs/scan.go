@@ -55,6 +55,8 @@ type examination struct {
 type scan struct {
 	terms                []string
 	pose, colors, shades bool
+	// ppm sends frames as PPM, where the engine reads it.
+	ppm bool
 	// colorsFrom is the score below which colors are dropped. Most detections are noise,
 	// and their colors would take most of the memory.
 	colorsFrom float64
@@ -73,10 +75,10 @@ type framesFunc func(ctx context.Context, seen []evidence.Frame, known []bool) e
 
 // batch is a group of frames on its way through the engine.
 type batch struct {
-	at   []float64
-	jpeg [][]byte
-	resp gpu.Response
-	done chan struct{}
+	at     []float64
+	images [][]byte
+	resp   gpu.Response
+	done   chan struct{}
 }
 
 // scan decodes, detects and gathers at the same time. While the engine works on some
@@ -120,7 +122,7 @@ func (p *examination) decode(ctx context.Context, l scan, emit func(*batch) erro
 	b := &batch{done: make(chan struct{})}
 	full := 1 // the engine can start with the first frame
 	for _, opts := range l.decodes() {
-		opts.Map, opts.Colors = p.source.Map(), p.source.Light.Filters()
+		opts.Map, opts.Colors, opts.PPM = p.source.Map(), p.source.Light.Filters(), l.ppm
 		for frame, err := range frames.Sample(ctx, p.ffmpeg, p.source.Name, opts) {
 			if l.at != nil && unreadable(err) {
 				break // a damaged part shows nothing; the scan of the whole video has succeeded
@@ -129,7 +131,7 @@ func (p *examination) decode(ctx context.Context, l scan, emit func(*batch) erro
 				return err
 			}
 			b.at = append(b.at, frame.At)
-			b.jpeg = append(b.jpeg, frame.JPEG)
+			b.images = append(b.images, frame.Image)
 			if len(b.at) < full {
 				continue
 			}
@@ -154,11 +156,11 @@ func (p *examination) detect(ctx context.Context, l scan, b *batch) error {
 	for {
 		var err error
 		b.resp, err = p.engine.Detect(ctx, gpu.Request{
-			Frames: b.jpeg, Terms: l.terms, WantPose: l.pose, WantColors: l.colors, WantShades: l.shades,
+			Frames: b.images, Terms: l.terms, WantPose: l.pose, WantColors: l.colors, WantShades: l.shades,
 		})
 		var away *gpu.UnavailableError
 		if !errors.As(err, &away) || time.Now().After(deadline) {
-			b.jpeg = nil
+			b.images = nil
 			return err
 		}
 		select {

@@ -209,7 +209,7 @@ func (s *surveyor) scanAt(ctx context.Context, at []float64, l scan) error {
 // attempt can continue where this one is cut off.
 func (s *surveyor) scan(ctx context.Context, l scan) error {
 	l.terms, l.colors = s.survey.Evidence.Terms, len(s.info.Colors) > 0
-	l.shades = s.info.Shades
+	l.shades, l.ppm = s.info.Shades, s.info.PPM
 	l.colorsFrom = sampling.HintScore(s.rules)
 	// This scan gets most of the remaining progress: what follows it is not known yet.
 	from, most := s.done, .8*(1-s.done)

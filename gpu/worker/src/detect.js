@@ -3,7 +3,7 @@
  * frames for the pool, and their results into a response.
  *
  * Inputs:
- *   FRAMES          BYTES [N], a JPEG each, or UINT8 [N,H,W,3] RGB
+ *   FRAMES          BYTES [N], a JPEG or PPM file each
  *   TERMS           BYTES [K], class names
  *   WANT_POSE       BOOL [1], optional
  *   WANT_ROTATIONS  BOOL [1], optional: the frames are examined in three turned views, too; boxes are
@@ -35,7 +35,6 @@ export const program = JSON.parse(readFileSync(new URL('../package.json', import
 /** Largest number of frames of one request. */
 export const MAX_FRAMES = 64;
 const MAX_TERMS = 256;
-const MAX_SIDE = 4096;
 
 const OUTPUTS = [
   { name: 'BOXES', datatype: 'FP32', shape: [-1, 4] },
@@ -53,6 +52,7 @@ const OUTPUTS = [
  *   vocabulary, colors  comma-separated lists in index order
  *   model, digest       the name of the weights and their SHA-256
  *   worker              the name of this program
+ *   formats             of the frames
  *   max_concurrency     the number of frames processed at once
  *
  * @param {number} threads
@@ -76,6 +76,7 @@ export function metadata(threads, digest) {
       worker: `${program.name}/${program.version}`,
       vocabulary: VOCABULARY.join(','),
       colors: COLUMNS.join(','),
+      formats: 'jpeg,ppm',
       max_concurrency: String(threads),
     },
   };
@@ -147,21 +148,12 @@ function readTerms(tensor) {
 
 /**
  * @param {import('./protocol.js').Tensor} tensor
- * @returns {import('./thread.js').Frame[]} copies, so that a thread is sent its frame and not the whole body
+ * @returns {Uint8Array[]} copies, so that a thread is sent its frame and not the whole body
  */
 function readFrames(tensor) {
   const count = tensor.shape[0] ?? 0;
   if (count < 1 || count > MAX_FRAMES) throw new ProtocolError(400, `input FRAMES: 1 to ${MAX_FRAMES} frames`);
-  if (tensor.datatype === 'BYTES') return bytesElements(tensor).map((bytes) => ({ bytes: new Uint8Array(bytes) }));
-  const [, height, width, channels] = tensor.shape;
-  if (tensor.shape.length !== 4 || channels !== 3 || !(height > 0 && height <= MAX_SIDE && width > 0 && width <= MAX_SIDE)) {
-    throw new ProtocolError(400, 'input FRAMES: the shape must be [N] of BYTES or [N,H,W,3] of UINT8');
-  }
-  const values = byteValues(tensor, 'UINT8');
-  const size = height * width * 3;
-  return Array.from({ length: count }, (_, i) => ({
-    bytes: new Uint8Array(values.subarray(i * size, (i + 1) * size)), width, height,
-  }));
+  return bytesElements(tensor).map((bytes) => new Uint8Array(bytes));
 }
 
 /**

@@ -2,13 +2,8 @@
  * One inference thread: decodes a frame and runs the models on it. It gets one Work at a
  * time and answers each with `{result}` or `{error}`. It sends `{ready}` first.
  *
- * @typedef {object} Frame
- * @property {Uint8Array} bytes JPEG, or RGB when width and height are given
- * @property {number} [width]
- * @property {number} [height]
- *
  * @typedef {object} Work
- * @property {Frame} frame
+ * @property {Uint8Array} frame a JPEG or PPM file
  * @property {Set<number>} classes requested class indices
  * @property {boolean} pose estimate the pose of people
  * @property {boolean} color name the colors of every box
@@ -25,6 +20,7 @@ import { parentPort } from 'node:worker_threads';
 import { colorShares, whiteOf } from './colors.js';
 import { Detector } from './detector.js';
 import { JpegDecoder } from './jpeg.js';
+import { readPpm } from './ppm.js';
 import { MAX_POSES, MIN_PERSON_SCORE, PoseEstimator } from './pose.js';
 import { detectTurned } from './rotate.js';
 import { shadesOf } from './shades.js';
@@ -49,8 +45,7 @@ parentPort.postMessage({ ready: true });
  * @returns {Promise<FrameResult>}
  */
 async function run({ frame, classes, pose, color, rotations, shades }) {
-  const { bytes, width, height } = frame;
-  const image = width && height ? { width, height, data: bytes } : await jpeg.decode(bytes);
+  const image = readPpm(frame) ?? await jpeg.decode(frame);
   const detect = (view) => detector.detect(view, classes);
   /** @type {DetailedDetection[]} */
   const detections = await (rotations ? detectTurned(image, detect) : detect(image));

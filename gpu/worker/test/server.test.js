@@ -6,6 +6,7 @@ import net from 'node:net';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { JpegDecoder } from '../src/jpeg.js';
 
 const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
 const picture = await readFile(new URL('../testdata/stop-sign.jpg', import.meta.url));
@@ -72,6 +73,13 @@ test('the sign is found at its place in every frame, and nothing else', async ()
   }
 });
 
+test('a picture without compression gives what its JPEG gives', async () => {
+  const { width, height, data } = await new JpegDecoder().decode(picture);
+  const ppm = Buffer.concat([Buffer.from(`P6\n${width} ${height}\n255\n`), Buffer.from(data)]);
+  const ask = async (frame) => byName(await infer(worker, [frame], ['stop sign', 'clock'], { outputs: ['BOXES', 'SCORES', 'COLORS', 'SHADES'] }));
+  assert.deepEqual(await ask(ppm), await ask(picture));
+});
+
 test('the same input gives the same bytes', async () => {
   const ask = () => infer(worker, [picture, picture], ['stop sign', 'clock', 'tv']);
   const first = await ask();
@@ -105,6 +113,9 @@ test('bad requests are answered with 400 and the worker keeps running', async (t
   const cases = {
     'a frame that is not a JPEG': [[picture, Buffer.from('hello')], ['dog'], /frame 1: not a JPEG/],
     'a damaged JPEG': [[picture.subarray(0, 700)], ['dog'], /frame 0: damaged/],
+    'a PPM that is cut off': [[Buffer.from('P6\n2 2\n255\n0123456789')], ['dog'], /frame 0: damaged PPM image: 10 bytes/],
+    'a PPM of no size': [[Buffer.from('P6\n0 2\n255\n')], ['dog'], /frame 0: damaged PPM/],
+    'a PPM of another depth': [[Buffer.from('P6\n1 1\n65535\n012345')], ['dog'], /frame 0: damaged PPM/],
     'no frames': [[], ['dog'], /FRAMES/],
     'no terms': [[picture], [], /TERMS/],
     'a term twice': [[picture], ['dog', 'dog'], /twice/],

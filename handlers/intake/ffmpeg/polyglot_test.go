@@ -76,7 +76,7 @@ func TestAPolyglotIsTheSameEverywhere(t *testing.T) {
 	count := 0
 	for f, err := range frames.Sample(t.Context(), runner, path, frames.Options{}) {
 		require.NoError(t, err)
-		size, err := jpeg.DecodeConfig(bytes.NewReader(f.JPEG))
+		size, err := jpeg.DecodeConfig(bytes.NewReader(f.Image))
 		require.NoError(t, err)
 		require.Equal(t, []int{64, 64}, []int{size.Width, size.Height})
 		count++

@@ -96,7 +96,7 @@ func TestColorsBecomeBT709(t *testing.T) {
 			require.Equal(t, c.want, light)
 			for f, err := range frames.Sample(t.Context(), runner, path, frames.Options{Colors: light.Filters()}) {
 				require.NoError(t, err)
-				img, err := jpeg.Decode(bytes.NewReader(f.JPEG))
+				img, err := jpeg.Decode(bytes.NewReader(f.Image))
 				require.NoError(t, err)
 				r, g, b, _ := img.At(32, 24).RGBA()
 				require.InDeltaSlice(t, red[:], []uint32{r >> 8, g >> 8, b >> 8}, 8)
