@@ -72,6 +72,8 @@ type Info struct {
 	// Worker names the serving program and its version, "vqa-worker/1.0.0"; "" when the
 	// server does not report it.
 	Worker string
+	// License names the license of the weights; "" when the server does not report it.
+	License string
 	// Vocabulary lists every term that the model knows; nil when it does not report them.
 	Vocabulary []string
 	// Colors names the columns of evidence.Detection.Colors (evidence.Evidence.Colors); nil

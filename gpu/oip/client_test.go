@@ -317,8 +317,8 @@ func TestInfo(t *testing.T) {
 		want             gpu.Info
 	}{
 		"parameters in the metadata": {
-			metadata: `{"name":"detect","versions":["1","2"],"parameters":{"model":"m-512","digest":"` + digest + `","worker":"vqa-worker/1.2.3","vocabulary":"dog, cat","colors":"red","formats":"jpeg,ppm","max_concurrency":4}}`,
-			want:     gpu.Info{Name: "detect", Version: "2", Weights: "m-512", Digest: digest, Worker: "vqa-worker/1.2.3", Vocabulary: []string{"dog", "cat"}, Colors: []string{"red"}, PPM: true, Concurrency: 4},
+			metadata: `{"name":"detect","versions":["1","2"],"parameters":{"model":"m-512","digest":"` + digest + `","worker":"vqa-worker/1.2.3","license":"MIT","vocabulary":"dog, cat","colors":"red","formats":"jpeg,ppm","max_concurrency":4}}`,
+			want:     gpu.Info{Name: "detect", Version: "2", Weights: "m-512", Digest: digest, Worker: "vqa-worker/1.2.3", License: "MIT", Vocabulary: []string{"dog", "cat"}, Colors: []string{"red"}, PPM: true, Concurrency: 4},
 		},
 		"parameters in Triton's configuration": {
 			metadata: `{"name":"detect","versions":["1"]}`,
@@ -326,7 +326,7 @@ func TestInfo(t *testing.T) {
 			want:     gpu.Info{Name: "detect", Version: "1", Weights: "detect", Vocabulary: []string{"dog"}, Concurrency: 1024},
 		},
 		"an invalid digest and a worker name that is too long": {
-			metadata: `{"name":"detect","parameters":{"digest":"ABC","worker":"` + strings.Repeat("w", 101) + `"}}`,
+			metadata: `{"name":"detect","parameters":{"digest":"ABC","worker":"` + strings.Repeat("w", 101) + `","license":"` + strings.Repeat("l", 101) + `"}}`,
 			want:     gpu.Info{Name: "detect", Weights: "detect", Concurrency: 1},
 		},
 		"no parameters at all": {

@@ -11,7 +11,7 @@
 // bytes, as flat JSON lists or as typed contents.
 //
 // These parameters of the model are read: the vocabulary and the color names (both
-// comma-separated), the weights (`model`) with their SHA-256 (`digest`), the serving
+// comma-separated), the weights (`model`) with their SHA-256 (`digest`) and `license`, the serving
 // program (`worker`), `max_concurrency` and the `formats` of frames ("jpeg,ppm"; by default only JPEG).
 // They come from the model's metadata (HTTP), or
 // from Triton's model configuration (HTTP and gRPC).

@@ -13,9 +13,9 @@ import (
 // maxConcurrency bounds the concurrency that a server may report.
 const maxConcurrency = 1024
 
-// maxWorkerName bounds the name of the serving program, in bytes. It goes into every
-// receipt.
-const maxWorkerName = 100
+// maxName bounds the names of the serving program, which goes into every receipt, and of the
+// license, in bytes.
+const maxName = 100
 
 var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
@@ -74,8 +74,11 @@ func (m metadata) info(model string) gpu.Info {
 	if digest := m.text("digest"); sha256Hex.MatchString(digest) {
 		info.Digest = digest
 	}
-	if worker := m.text("worker"); len(worker) <= maxWorkerName {
+	if worker := m.text("worker"); len(worker) <= maxName {
 		info.Worker = worker
+	}
+	if license := m.text("license"); len(license) <= maxName {
+		info.License = license
 	}
 	info.Vocabulary = list(m.text("vocabulary"))
 	info.Colors = list(m.text("colors"))

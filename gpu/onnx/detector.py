@@ -149,7 +149,7 @@ class Detector:
         return boxes, scores, [classes[cls] for cls in found.tolist()], joints, shares, parts
 
     def _read(self, index, frame):
-        picture = pictures.decode(index, frame) if isinstance(frame, bytes) else frame
+        picture = pictures.decode(index, frame)
         return picture, *pictures.prepare(picture, self._rules.input)
 
     async def _estimate(self, picture, box):
@@ -180,15 +180,10 @@ def _terms(tensor):
 
 
 def _frames(tensor):
-    """Returns JPEG files as bytes, or pictures as arrays."""
-    if not tensor.shape or not 1 <= tensor.shape[0] <= MAX_FRAMES:
+    frames = tensor.elements()
+    if not 1 <= len(frames) <= MAX_FRAMES:
         raise ProtocolError(400, f"input FRAMES: 1 to {MAX_FRAMES} frames")
-    if tensor.datatype == "BYTES":
-        return tensor.elements()
-    shape = tensor.shape
-    if len(shape) != 4 or shape[3] != 3 or not all(1 <= side <= pictures.MAX_SIDE for side in shape[1:3]):
-        raise ProtocolError(400, "input FRAMES: the shape must be [N] of BYTES or [N,H,W,3] of UINT8")
-    return list(tensor.array("UINT8"))
+    return frames
 
 
 def _rows(frames, known):

@@ -171,7 +171,7 @@ func TestDescribesTheModel(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, `^[0-9a-f]{64}$`, info.Digest)
 	require.Regexp(t, `^vqa-onnx/[\d.]+-cpu$`, info.Worker)
-	want := gpu.Info{Name: "detect", Version: "1", Weights: "yolo", Vocabulary: []string{"red square", "blue square"}, Shades: true, Concurrency: 8}
+	want := gpu.Info{Name: "detect", Version: "1", Weights: "yolo", License: "none", Vocabulary: []string{"red square", "blue square"}, Shades: true, Concurrency: 8}
 	require.Empty(t, cmp.Diff(want, info, cmpopts.IgnoreFields(gpu.Info{}, "Digest", "Worker", "Colors")))
 	require.Len(t, info.Colors, 55)
 
@@ -258,27 +258,26 @@ func post(t *testing.T, url, header, body string) (int, string) {
 func TestRefusesRequests(t *testing.T) {
 	t.Parallel()
 	url := serve(t, filepath.Join(tiny(t), "yolo.toml"))
-	const terms, frames = `{"name":"TERMS","datatype":"BYTES","shape":[1],"data":["red square"]}`, `{"name":"FRAMES","datatype":"UINT8","shape":[1,1,1,3],"data":[1,2,3]}`
+	const terms, frames = `{"name":"TERMS","datatype":"BYTES","shape":[1],"data":["red square"]}`, `{"name":"FRAMES","datatype":"BYTES","shape":[1],"data":["x"]}`
 	inputs := func(list ...string) string { return `{"inputs":[` + strings.Join(list, ",") + `]}` }
 	for name, c := range map[string]struct{ header, body, says string }{
-		"no JSON":           {"", `{`, "the header is not a JSON object"},
-		"header too long":   {"9", `{}`, "Inference-Header-Content-Length does not fit the body"},
-		"header no number":  {"-1", `{}`, "Inference-Header-Content-Length does not fit the body"},
-		"no inputs":         {"", `{}`, "inputs: required"},
-		"no terms":          {"", inputs(frames), "input TERMS: required"},
-		"no frames":         {"", inputs(terms), "input FRAMES: required"},
-		"twice":             {"", inputs(terms, terms), "input TERMS occurs twice"},
-		"term twice":        {"", inputs(frames, `{"name":"TERMS","datatype":"BYTES","shape":[2],"data":["a","a"]}`), "input TERMS: a term occurs twice"},
-		"shape":             {"", inputs(frames, `{"name":"TERMS","datatype":"BYTES","shape":[2],"data":["a"]}`), "input TERMS: 1 elements, but its shape has 2"},
-		"negative shape":    {"", inputs(frames, `{"name":"TERMS","datatype":"BYTES","shape":[-1],"data":["a"]}`), "input TERMS: invalid shape"},
-		"datatype":          {"", inputs(frames, `{"name":"TERMS","datatype":"INT32","shape":[1],"data":[1]}`), "input TERMS: datatype is INT32, must be BYTES"},
-		"no frame":          {"", inputs(terms, `{"name":"FRAMES","datatype":"BYTES","shape":[0],"data":[]}`), "input FRAMES: 1 to 64 frames"},
-		"pixel over a byte": {"", inputs(terms, `{"name":"FRAMES","datatype":"UINT8","shape":[1,1,1,3],"data":[1,2,300]}`), "input FRAMES: "},
-		"shape of pixels":   {"", inputs(terms, `{"name":"FRAMES","datatype":"UINT8","shape":[3],"data":[1,2,3]}`), "input FRAMES: the shape must be"},
-		"no JPEG":           {"", inputs(terms, `{"name":"FRAMES","datatype":"BYTES","shape":[1],"data":["hello"]}`), "frame 0 is not a JPEG picture"},
-		"size":              {"", inputs(terms, `{"name":"FRAMES","datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":9}}`), "input FRAMES: binary_data_size does not fit the body"},
-		"bytes after it":    {strconv.Itoa(len(inputs(terms, frames))), inputs(terms, frames) + "?", "the body has bytes after the last input"},
-		"output":            {"", `{"inputs":[` + terms + "," + frames + `],"outputs":[{"name":"MASKS"}]}`, "unknown output MASKS"},
+		"no JSON":          {"", `{`, "the header is not a JSON object"},
+		"header too long":  {"9", `{}`, "Inference-Header-Content-Length does not fit the body"},
+		"header no number": {"-1", `{}`, "Inference-Header-Content-Length does not fit the body"},
+		"no inputs":        {"", `{}`, "inputs: required"},
+		"no terms":         {"", inputs(frames), "input TERMS: required"},
+		"no frames":        {"", inputs(terms), "input FRAMES: required"},
+		"twice":            {"", inputs(terms, terms), "input TERMS occurs twice"},
+		"term twice":       {"", inputs(frames, `{"name":"TERMS","datatype":"BYTES","shape":[2],"data":["a","a"]}`), "input TERMS: a term occurs twice"},
+		"shape":            {"", inputs(frames, `{"name":"TERMS","datatype":"BYTES","shape":[2],"data":["a"]}`), "input TERMS: 1 elements, but its shape has 2"},
+		"negative shape":   {"", inputs(frames, `{"name":"TERMS","datatype":"BYTES","shape":[-1],"data":["a"]}`), "input TERMS: invalid shape"},
+		"datatype":         {"", inputs(frames, `{"name":"TERMS","datatype":"INT32","shape":[1],"data":[1]}`), "input TERMS: datatype is INT32, must be BYTES"},
+		"no frame":         {"", inputs(terms, `{"name":"FRAMES","datatype":"BYTES","shape":[0],"data":[]}`), "input FRAMES: 1 to 64 frames"},
+		"flag":             {"", inputs(terms, frames, `{"name":"WANT_POSE","datatype":"BOOL","shape":[2],"data":[true]}`), "input WANT_POSE: 1 elements, but its shape has 2"},
+		"no JPEG":          {"", inputs(terms, `{"name":"FRAMES","datatype":"BYTES","shape":[1],"data":["hello"]}`), "frame 0 is not a JPEG picture"},
+		"size":             {"", inputs(terms, `{"name":"FRAMES","datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":9}}`), "input FRAMES: binary_data_size does not fit the body"},
+		"bytes after it":   {strconv.Itoa(len(inputs(terms, frames))), inputs(terms, frames) + "?", "the body has bytes after the last input"},
+		"output":           {"", `{"inputs":[` + terms + "," + frames + `],"outputs":[{"name":"MASKS"}]}`, "unknown output MASKS"},
 	} {
 		status, text := post(t, url, c.header, c.body)
 		require.Equal(t, http.StatusBadRequest, status, name)

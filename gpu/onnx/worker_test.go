@@ -55,7 +55,7 @@ func TestAgreesWithTheWorker(t *testing.T) {
 	require.NoError(t, err)
 	got, err := served.Info(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(want, got, cmpopts.IgnoreFields(gpu.Info{}, "Worker", "Concurrency", "Rotations")))
+	require.Empty(t, cmp.Diff(want, got, cmpopts.IgnoreFields(gpu.Info{}, "Worker", "Concurrency", "Rotations", "PPM")))
 
 	const demo = "../../handlers/intake/demo/clips/"
 	frames := read(t, "../worker/testdata/stop-sign.jpg", "testdata/person.jpg")

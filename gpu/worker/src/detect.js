@@ -51,6 +51,7 @@ const OUTPUTS = [
  * Metadata of the model. `parameters` holds the values without a field in the protocol:
  *   vocabulary, colors  comma-separated lists in index order
  *   model, digest       the name of the weights and their SHA-256
+ *   license             the license of the weights
  *   worker              the name of this program
  *   formats             of the frames
  *   max_concurrency     the number of frames processed at once
@@ -73,6 +74,7 @@ export function metadata(threads, digest) {
     parameters: {
       model: 'centernet-mobilenetv3-640',
       digest,
+      license: 'MIT',
       worker: `${program.name}/${program.version}`,
       vocabulary: VOCABULARY.join(','),
       colors: COLUMNS.join(','),
