@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,14 +20,19 @@ import (
 	"vqa/gpu/oip"
 )
 
-// serving starts a server of the model `detect` with these weights.
+// serving starts a server of the model `detect` with these weights, which finds nothing.
 func serving(t *testing.T, weights string) string {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v2/health/ready", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /v2/models/detect/ready", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /v2/models/detect", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"name":"detect","parameters":{"model":%q}}`, weights)
+		_ = json.NewEncoder(w).Encode(map[string]any{"name": "detect", "parameters": map[string]string{"model": weights, "license": weights, "worker": weights}})
+	})
+	mux.HandleFunc("POST /v2/models/detect/infer", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w, `{"outputs":[{"name":"BOXES","datatype":"FP32","shape":[0,4],"data":[]},{"name":"SCORES","datatype":"FP32","shape":[0],"data":[]},
+			{"name":"TERM_INDEX","datatype":"INT32","shape":[0],"data":[]},{"name":"FRAME_INDEX","datatype":"INT32","shape":[0],"data":[]},
+			{"name":"KNOWN_TERMS","datatype":"BOOL","shape":[1],"data":[true]}]}`)
 	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
