@@ -23,6 +23,7 @@ import (
 	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/evaluate"
 	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/answer"
 	"vqa/eventstore/storetest"
 	"vqa/handlers/command"
 	"vqa/handlers/intake/fixture"
@@ -265,6 +266,31 @@ func TestAskBesideAServer(t *testing.T) {
 		require.Greater(t, *r.Supported.MeanOverlap, 0.7)
 		require.False(t, outcomes[2].Right, "one ball is not seven")
 		require.Equal(t, 1, *outcomes[2].GotCount)
+	})
+	t.Run("eval and calibrate without a server", func(t *testing.T) {
+		kept, output := t.TempDir(), filepath.Join(t.TempDir(), "fitted.json")
+		run := func(args ...string) []byte {
+			root := rootCommand()
+			var out bytes.Buffer
+			root.SetOut(&out)
+			root.SetErr(io.Discard)
+			root.SetArgs(append(args, dir))
+			require.NoError(t, root.ExecuteContext(t.Context()))
+			return out.Bytes()
+		}
+		var r evaluate.Report
+		require.NoError(t, json.Unmarshal(run("eval", "--json", "--evidence", kept), &r))
+		require.Equal(t, 2, r.Total.Right, "%+v", r.Outcomes)
+		require.Greater(t, *r.Total.MeanOverlap, 0.7)
+		run("calibrate", "--evidence", kept, "--output", output)
+		raw, err := os.ReadFile(output)
+		require.NoError(t, err)
+		p, err := answer.ParseParameters(raw)
+		require.NoError(t, err)
+		require.FileExists(t, evaluate.SeenPath(kept, fixture.Filename, p.Weights, 0))
+		files, err := filepath.Glob(filepath.Join(kept, "*.gob.gz"))
+		require.NoError(t, err)
+		require.Len(t, files, 3, "one for each size of the frames")
 	})
 }
 

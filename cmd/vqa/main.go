@@ -58,7 +58,7 @@ func rootCommand() *cobra.Command {
 		{"Use the service", []*cobra.Command{askCommand(), streamCommand(), listenCommand(), triggerCommand()}},
 		{"Run the service", []*cobra.Command{serveCommand(), signInCommand(), configCommand(), doctorCommand(), backupCommand(), restoreCommand(), migrateCommand(), nodesCommand(), incidentsCommand()}},
 		{"Accounts and credits", []*cobra.Command{keysCommand(), creditsCommand(), sessionsCommand(), grantsCommand(), ledgerCommand()}},
-		{"Look inside", []*cobra.Command{showCommand(), whyCommand(), eventsCommand(), projectionsCommand(), webhooksCommand(), modelsCommand(), evalCommand()}},
+		{"Look inside", []*cobra.Command{showCommand(), whyCommand(), eventsCommand(), projectionsCommand(), webhooksCommand(), modelsCommand(), evalCommand(), calibrateCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
 		for _, cmd := range group.commands {

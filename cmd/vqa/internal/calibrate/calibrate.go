@@ -1,0 +1,168 @@
+package calibrate
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"vqa/cmd/vqa/internal/evaluate"
+	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/answer"
+	"vqa/domain/query/vocabulary"
+)
+
+// prior holds the parameters where every fit begins. They are from a study that labeled each frame of
+// 23 clips. A fit that began at its own last result would drift.
+//
+//go:embed prior.json
+var prior []byte
+
+// Prior returns the parameters where a fit begins, for an engine with some weights.
+func Prior(weights string) (answer.Parameters, error) {
+	p, err := answer.ParseParameters(prior)
+	p.Weights = weights
+	return p, err
+}
+
+// Clips are labeled clips as an engine sees them.
+type Clips struct {
+	Questions []evaluate.Case
+	// Labels list the classes of some clips in full.
+	Labels map[string]Labels
+	// Views are what the engine reports at several sizes of the frames, the usual one first. Small frames
+	// give doubtful boxes of true objects, which clear clips lack.
+	Views []map[string]evaluate.Seen
+	// Vocabulary maps the words of the questions to the engine's classes.
+	Vocabulary vocabulary.Vocabulary
+}
+
+// Fitted are parameters with the figures of left-out clips.
+type Fitted struct {
+	answer.Parameters
+	// LeftOut are the parameters that were fitted without a clip, by its name.
+	LeftOut map[string]answer.Parameters
+	Ridge   Ridge
+	Figures Figures
+}
+
+// Figures compare a fit with its prior on the classes in the clips, at the usual size. Each clip is judged
+// by the parameters that were fitted without it. Present and absent classes count alike.
+type Figures struct {
+	// Present and Absent count pairs of a class and a clip.
+	Present int `json:"present"`
+	Absent  int `json:"absent"`
+	// LogLoss is the mean of -ln(probability of what is true).
+	LogLoss      float64 `json:"log_loss"`
+	PriorLogLoss float64 `json:"prior_log_loss"`
+	// AUC is the probability that a present class is more probable than an absent one.
+	AUC      float64 `json:"auc"`
+	PriorAUC float64 `json:"prior_auc"`
+	// Even are the raw scores with even odds, by the kind of a class.
+	Even map[string]float64 `json:"even"`
+}
+
+// Print writes the figures as tables.
+func (f Figures) Print(out terminal.Screen) {
+	number := func(x float64) string { return fmt.Sprintf("%.3f", x) }
+	fmt.Fprintf(out, "\n  %d present and %d absent classes, each judged without its clip\n", f.Present, f.Absent)
+	terminal.Table{{"", "LOG LOSS", "AUC"}, {"prior", number(f.PriorLogLoss), number(f.PriorAUC)}, {"fitted", number(f.LogLoss), number(f.AUC)}}.Print(out)
+	even := terminal.Table{{"KIND", "EVEN ODDS AT"}}
+	for _, kind := range slices.Sorted(maps.Keys(f.Even)) {
+		even = append(even, []string{kind, number(f.Even[kind])})
+	}
+	fmt.Fprintln(out)
+	even.Print(out)
+}
+
+// even are the raw scores with even odds.
+func even(p answer.Parameters) map[string]float64 {
+	at := func(l answer.Logistic, kind float64) float64 { return math.Exp(-(l.Constant + kind) / l.Score) }
+	return map[string]float64{
+		"person": at(p.Persons, 0), "animal": at(p.Objects, p.Kinds.Animal), "vehicle": at(p.Objects, p.Kinds.Vehicle),
+		"big": at(p.Objects, p.Kinds.Big), "small": at(p.Objects, p.Kinds.Small),
+	}
+}
+
+// Fit fits the probability of objects. Of several ridges it takes the strongest whose loss on left-out
+// clips is within one standard error of the least: clear clips must not move what they do not decide.
+func Fit(c Clips, from answer.Parameters) (Fitted, error) {
+	clips := evaluate.Clips(c.Questions)
+	pairs := with(Pairs(c.Questions, c.Vocabulary), c.Labels, clips, c.Vocabulary.Names())
+	var all []example
+	usual := 0
+	for i, view := range c.Views {
+		if all = append(all, examples(pairs, view, from)...); i == 0 {
+			usual = len(all)
+		}
+	}
+	tries := make([]Fitted, len(ridges))
+	losses := make([][]float64, len(ridges))
+	least := 0
+	for i, r := range ridges {
+		tries[i] = Fitted{Ridge: r, LeftOut: map[string]answer.Parameters{}}
+		var err error
+		if tries[i].Parameters, err = fit(balanced(all, ""), from, r); err != nil {
+			return Fitted{}, err
+		}
+		for _, clip := range clips {
+			if tries[i].LeftOut[clip], err = fit(balanced(all, clip), from, r); err != nil {
+				return Fitted{}, fmt.Errorf("without %s: %w", clip, err)
+			}
+		}
+		losses[i] = lossByClip(balanced(all[:usual], ""), clips, func(clip string) answer.Parameters { return tries[i].LeftOut[clip] })
+		if floats.Sum(losses[i]) < floats.Sum(losses[least]) {
+			least = i
+		}
+	}
+	chosen := least
+	for i := range tries {
+		worse := floats.SubTo(make([]float64, len(clips)), losses[i], losses[least])
+		n := float64(len(clips))
+		if floats.Sum(worse) <= stat.StdDev(worse, nil)*math.Sqrt(n) {
+			chosen = i // ridges are in the order of their strength
+		}
+	}
+	out := tries[chosen]
+	out.Figures = figures(balanced(all[:usual], ""), clips, from, out.LeftOut)
+	out.Figures.Even = even(out.Parameters)
+	return out, nil
+}
+
+// lossByClip is the weighted log loss of the examples of each clip.
+func lossByClip(all []example, clips []string, by func(clip string) answer.Parameters) []float64 {
+	losses := make([]float64, len(clips))
+	for _, e := range all {
+		losses[slices.Index(clips, e.clip)] += logLoss([]example{e}, by(e.clip))
+	}
+	return losses
+}
+
+func figures(usual []example, clips []string, from answer.Parameters, leftOut map[string]answer.Parameters) Figures {
+	var f Figures
+	weights := 0.0
+	counted := map[[2]string]bool{}
+	for _, e := range usual {
+		weights += e.weight
+		if key := [2]string{e.clip, e.class}; !counted[key] {
+			counted[key] = true
+			if e.present {
+				f.Present++
+			} else {
+				f.Absent++
+			}
+		}
+	}
+	loss := func(by func(string) answer.Parameters) float64 {
+		return floats.Sum(lossByClip(usual, clips, by)) / weights
+	}
+	f.LogLoss = loss(func(clip string) answer.Parameters { return leftOut[clip] })
+	f.PriorLogLoss = loss(func(string) answer.Parameters { return from })
+	f.AUC = auc(usual, func(e example) float64 { return e.probability(leftOut[e.clip]) })
+	f.PriorAUC = auc(usual, func(e example) float64 { return e.probability(from) })
+	return f
+}
