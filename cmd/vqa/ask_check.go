@@ -35,7 +35,7 @@ func (s *session) refusal(ctx context.Context, o askOptions, prompt string) (*cl
 	switch {
 	case vocabulary.Open():
 		return nil, nil
-	case !query.Assessable(q):
+	case !answer.Assessable(q):
 		result = answer.Refused(q)
 		result.UnsupportedAction.DocsURL = s.Base + result.UnsupportedAction.DocsURL
 	case !slices.ContainsFunc(q.Subjects, known):

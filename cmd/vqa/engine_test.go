@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/answer"
 	"vqa/gpu"
 	"vqa/gpu/oip"
 )
@@ -72,16 +73,27 @@ func TestSeveralInferenceServers(t *testing.T) {
 	require.ErrorContains(t, err, "VQA_INFERENCE_URL")
 }
 
+// measuredAs is a file with the calibration of the embedded worker under another name.
+func measuredAs(t *testing.T, weights string) []byte {
+	t.Helper()
+	p := answer.CPU().Parameters
+	p.Weights = weights
+	raw, err := json.Marshal([]answer.Parameters{p})
+	require.NoError(t, err)
+	return raw
+}
+
 func TestCalibrationFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "calibrations.json")
 	none, err := readCalibrations("")
 	require.NoError(t, err)
 	require.Empty(t, none)
-	require.NoError(t, os.WriteFile(path, []byte(`[{"weights":"w1","curve":[[0,0.1],[1,0.9]],"threshold":0.3,"keep":0.2,"further":0.1,"flash":0.4,"peak":0.5}]`), 0o600))
+	require.NoError(t, os.WriteFile(path, measuredAs(t, "w1"), 0o600))
 	measured, err := readCalibrations(path)
 	require.NoError(t, err)
-	require.InDelta(t, .5, measured.For("w1", nil).Probability(.5), 1e-9)
+	require.InDelta(t, answer.CPU().CapYes, measured.For("w1", nil).CapYes, 1e-9)
+	require.Less(t, measured.For("w2", nil).CapYes, .7, "these weights are not measured")
 	s := &server{}
 	require.NoError(t, os.WriteFile(path, []byte(`[{"weights":"w1"}]`), 0o600))
 	require.ErrorContains(t, s.openEngine(t.Context(), config{CalibrationFile: path}, slog.New(slog.DiscardHandler)), "VQA_CALIBRATION_FILE")

@@ -228,6 +228,11 @@ var importRules = append([]importRule{
 		why:   "it says what English words are, not what a question or a model means by them",
 	},
 	{
+		name: "predicates know no answers", in: []string{"vqa/domain/answer/predicate"},
+		only: []string{"vqa/domain/evidence", "vqa/domain/query/..."},
+		why:  "a predicate says what one object is or does; domain/answer decides what follows",
+	},
+	{
 		name: "evidence stands alone", in: []string{"vqa/domain/evidence"},
 		never: []string{"vqa/..."},
 		why:   "the engine contract and the answer rules share these values, and neither depends on the other",
@@ -320,6 +325,7 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/gpu/oip", "vqa/eventstore", []string{"gpu only infers"}},
 		{"vqa/gpu/oip", "vqa/domain/answer", []string{"gpu reports evidence, not answers"}},
 		{"vqa/domain/evidence", "vqa/domain/query", []string{"evidence stands alone"}},
+		{"vqa/domain/answer/predicate", "vqa/domain/answer", []string{"predicates know no answers"}},
 		{"vqa/handlers/artifact", "os/exec", []string{"one package runs ffmpeg"}},
 		{"vqa/handlers/intake/demo", "vqa/handlers/intake/demo/paint", []string{"drawing is for tests"}},
 		{"vqa/gpu/frames", "os/exec", []string{"one package runs ffmpeg"}},

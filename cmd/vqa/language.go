@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"vqa/domain/answer"
 	"vqa/domain/query"
 	"vqa/gpu/chat"
 	"vqa/handlers/command"
@@ -56,7 +57,7 @@ func openModels(c config, log *slog.Logger) (*models, error) {
 // assessable reports whether a query is answered. The detector answers the supported forms; a vision
 // model also answers every other query with a closed answer.
 func (m *models) assessable(q query.Query) bool {
-	return query.Assessable(q) || m.vision != nil && language.VisionAssessable(q)
+	return answer.Assessable(q) || m.vision != nil && language.VisionAssessable(q)
 }
 
 // commandCompiler returns the compiler, or a nil interface when there is none.

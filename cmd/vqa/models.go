@@ -105,11 +105,11 @@ func (c config) detectorModel(ctx context.Context) (listedModel, error) {
 	if err != nil {
 		return listedModel{}, err
 	}
-	shipped, err := answer.Shipped()
+	shipped, _ := answer.Shipped(info.Weights)
 	return listedModel{
 		Model: info.Weights, Use: "detector", Program: info.Worker, Digest: info.Digest, License: info.License,
-		Vocabulary: info.Vocabulary, Quality: shipped[info.Weights].Quality, FramesPerSecond: &speed,
-	}, err
+		Vocabulary: info.Vocabulary, Quality: shipped.Quality, FramesPerSecond: &speed,
+	}, nil
 }
 
 // framesPerSecond measures the speed of an engine with one request at a time, which keeps it busy. The

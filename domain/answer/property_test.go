@@ -155,14 +155,14 @@ func TestProbabilityRises(t *testing.T) {
 	t.Parallel()
 	cal := answer.CPU()
 	rapid.Check(t, func(t *rapid.T) {
+		class := rapid.SampledFrom([]string{"person", "dog", "car", "chair", "cup"}).Draw(t, "class")
 		a, b := rapid.Float64().Draw(t, "a"), rapid.Float64().Draw(t, "b")
-		pa, pb := cal.Probability(min(a, b)), cal.Probability(max(a, b))
+		pa, pb := cal.Probability(class, min(a, b)), cal.Probability(class, max(a, b))
 		unit(t, pa)
 		require.LessOrEqual(t, pa, pb)
+		require.InDelta(t, .5, cal.Probability(class, cal.Even(class)), 1e-9)
 	})
-	require.Equal(t, cal.Probability(0), cal.Probability(math.NaN()))
-	require.InDelta(t, .5, cal.Probability(cal.Faint), 1e-9)
-	require.Zero(t, answer.Calibration{}.Probability(.9))
+	require.InDelta(t, cal.Floor, cal.Probability("dog", math.NaN()), 1e-12)
 }
 
 func BenchmarkDecide(b *testing.B) {

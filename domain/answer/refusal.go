@@ -9,7 +9,7 @@ import (
 )
 
 // refusal explains why a question is not answered, lists the assessed ones, and suggests a
-// question to ask instead. It must agree with [query.Assessable]; a test compares them. The
+// question to ask instead. It must agree with [Assessable]; a test compares them. The
 // page at UnsupportedAction.DocsURL has more.
 func refusal(q query.Query, reason query.Reason) string {
 	if q.PromptIntent == query.OpenEnded {
@@ -18,7 +18,7 @@ func refusal(q query.Query, reason query.Reason) string {
 	for _, c := range q.Conditions {
 		alone := q
 		alone.Conditions = []query.Condition{c}
-		if query.Assessable(alone) || reason == query.UnsupportedActionTerm && c.Kind != query.KindAction {
+		if Assessable(alone) || reason == query.UnsupportedActionTerm && c.Kind != query.KindAction {
 			continue
 		}
 		return conditionRefusal(c)

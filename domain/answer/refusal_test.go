@@ -26,10 +26,10 @@ func TestRefusalsSayWhyAndWhatInstead(t *testing.T) {
 		"Is the dog sitting?":              `action "sitting"`,
 		"Is the door open?":                "state",
 		"Is someone talking?":              "",
-		"Is there a dog behind a red car?": "",
+		"Is there a dog behind a red hut?": "",
 	} {
 		q := query.Compile(prompt)
-		if query.Assessable(q) {
+		if answer.Assessable(q) {
 			t.Errorf("%q is answered, so it cannot test a refusal", prompt)
 			continue
 		}
@@ -38,7 +38,7 @@ func TestRefusalsSayWhyAndWhatInstead(t *testing.T) {
 		examples := example.FindAllStringSubmatch(reason, -1)
 		require.NotEmpty(t, examples, "%q: %s", prompt, reason)
 		for _, e := range examples {
-			require.True(t, query.Assessable(query.Compile(e[1])), "%q suggests %q, which is refused too", prompt, e[1])
+			require.True(t, answer.Assessable(query.Compile(e[1])), "%q suggests %q, which is refused too", prompt, e[1])
 		}
 	}
 }
@@ -59,11 +59,11 @@ func TestRefusedActionsAreNotAmongThoseThatAreAssessed(t *testing.T) {
 	} {
 		require.Contains(t, reason, said)
 		for _, prompt := range prompts {
-			require.True(t, query.Assessable(query.Compile(prompt)), prompt)
+			require.True(t, answer.Assessable(query.Compile(prompt)), prompt)
 		}
 	}
 	for _, prompt := range []string{"Is the dog sitting?", "Is the dog walking?", "Is the horse falling?", "Is the car jumping?"} {
-		require.Equal(t, query.UnsupportedActionTerm, query.Unsupported(query.Compile(prompt)), prompt)
-		require.False(t, query.Assessable(query.Compile(prompt)), prompt)
+		require.Equal(t, query.UnsupportedActionTerm, answer.Unsupported(query.Compile(prompt)), prompt)
+		require.False(t, answer.Assessable(query.Compile(prompt)), prompt)
 	}
 }

@@ -60,6 +60,9 @@ type Result struct {
 	DetectedCount       *int               `json:"detected_count"`
 	IndeterminateReason *query.Reason      `json:"indeterminate_reason"`
 	UnsupportedAction   *UnsupportedAction `json:"unsupported_action,omitempty"`
+	// Undecided is one sentence that names the part of the question which could not be told; "" for other
+	// results.
+	Undecided string `json:"undecided,omitempty"`
 	// CountEvidence are the intervals in which DetectedCount instances are visible at the
 	// same time, in order, at most MaxClips. It is nil without a count, and for a count of
 	// 0.
@@ -95,10 +98,10 @@ func (r Result) indeterminate(q query.Query, reason query.Reason) Result {
 	return r
 }
 
-// Refused is the result of a query that is not [query.Assessable]. It is indeterminate
+// Refused is the result of a query that is not [Assessable]. It is indeterminate
 // without examining the video, and not billed (docs/contract.md#result-7).
 func Refused(q query.Query) Result {
-	reason := query.Unsupported(q)
+	reason := Unsupported(q)
 	r := newResult(q, 0).indeterminate(q, reason)
 	for _, s := range q.Subjects {
 		r.TermConfidences[s.Term] = 0

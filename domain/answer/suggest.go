@@ -55,7 +55,7 @@ func Suggestions(q query.Query, known vocabulary.Vocabulary) []string {
 
 // answered reports whether a query has an assessable form and only subjects that the model knows.
 func answered(q query.Query, known vocabulary.Vocabulary) bool {
-	return query.Assessable(q) && (known.Open() || !slices.ContainsFunc(q.Subjects, func(s query.Subject) bool {
+	return Assessable(q) && (known.Open() || !slices.ContainsFunc(q.Subjects, func(s query.Subject) bool {
 		_, ok := known.Lookup(s.Term)
 		return !ok
 	}))

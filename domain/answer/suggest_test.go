@@ -29,7 +29,7 @@ func TestSuggestions(t *testing.T) {
 		require.NotEmpty(t, all, prompt)
 		require.LessOrEqual(t, len(all), 3)
 		for _, question := range all {
-			require.True(t, query.Assessable(query.Compile(question)), "%q suggests %q", prompt, question)
+			require.True(t, answer.Assessable(query.Compile(question)), "%q suggests %q", prompt, question)
 		}
 	}
 }

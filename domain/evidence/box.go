@@ -47,6 +47,11 @@ func ShareInside(a, b Box) float64 {
 	return i / Area(a)
 }
 
+// In returns the place in the scene of a box in the picture.
+func (v View) In(b Box) Box {
+	return Box{X1: b.X1 - v.X, Y1: b.Y1 - v.Y, X2: b.X2 - v.X, Y2: b.Y2 - v.Y}
+}
+
 // Side is an edge of the frame.
 type Side string
 
@@ -73,4 +78,16 @@ func (b Box) Touches(side Side) bool {
 	default:
 		return b.Y2 >= 1-Border
 	}
+}
+
+// Distance is the distance between the centers of two boxes, in their mean height; infinite for boxes
+// without a height.
+func Distance(a, b Box, aspect float64) float64 {
+	dx := (a.X1 + a.X2 - b.X1 - b.X2) / 2 * aspect
+	dy := (a.Y1 + a.Y2 - b.Y1 - b.Y2) / 2
+	height := (a.Y2 - a.Y1 + b.Y2 - b.Y1) / 2
+	if !(height > 0) {
+		return math.Inf(1)
+	}
+	return math.Hypot(dx, dy) / height
 }

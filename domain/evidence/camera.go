@@ -19,6 +19,8 @@ const (
 	// adrift is the mismatch without a shift above which a camera with an unknown shift has
 	// moved. For a camera that stands it is below 1, even when objects move.
 	adrift = 1.2
+	// otherScene is the mean difference of two pictures, in shades, above which a cut is between them.
+	otherScene = 4
 )
 
 // background is the brightness of the static parts of a frame in a square grid of cells,
@@ -30,9 +32,9 @@ type background struct {
 
 const covered = -1
 
-// backgroundOf returns the background of a sample; ok is false when its brightness is
-// unknown. Objects and other detections with a score of at least keep cover cells.
-func backgroundOf(shades []byte, objects []*Object, others []Detection, keep float64) (b background, ok bool) {
+// backgroundOf returns the background of a frame; ok is false when its brightness is unknown. Boxes
+// cover cells.
+func backgroundOf(shades []byte, covers []Box) (b background, ok bool) {
 	if len(shades) != Cells*Cells {
 		return background{}, false
 	}
@@ -40,15 +42,8 @@ func backgroundOf(shades []byte, objects []*Object, others []Detection, keep flo
 	for i, shade := range shades {
 		out.cells[i] = int(shade)
 	}
-	for _, o := range objects {
-		if o.Score >= keep {
-			out.cover(o.Box.InFrame())
-		}
-	}
-	for _, d := range others {
-		if d.Score >= keep {
-			out.cover(d.Box.InFrame())
-		}
+	for _, box := range covers {
+		out.cover(box.InFrame())
 	}
 	return out, true
 }
@@ -150,33 +145,45 @@ func vertex(before, least, after float64) float64 {
 	return min(max((before-after)/2/bend, -.5), .5)
 }
 
-// camera is the movement of the camera, as far as it is known.
-type camera struct {
-	// x and y are the shift of the background since the first sample, in widths and heights
-	// of the frame.
-	x, y float64
-	// segment counts the unknown shifts of a camera that has moved.
+// Camera follows the movement of the camera. The zero value is ready for the first frame.
+type Camera struct {
+	// x and y are the shift of the background since the first frame, in widths and heights of the frame.
+	x, y    float64
 	segment int
-	// last is the background of the previous sample, at atS, if known.
-	last  background
-	atS   float64
-	known bool
+	// last is the background of the previous frame, at atS, and whole the same with its objects, if known.
+	last, whole background
+	atS         float64
+	known       bool
 }
 
-// steady sets Scene and Segment of the objects of the next sample. A shift that cannot be
-// measured starts a new segment when the pictures show that the camera has moved. Otherwise
-// the camera is taken to stand.
-func (c *camera) steady(atS float64, shades []byte, objects []*Object, others []Detection, keep, withinS float64) {
-	now, ok := backgroundOf(shades, objects, others, keep)
+// View is where the camera looks in one frame.
+type View struct {
+	// X and Y are the shift of the background in the picture since the first frame, in widths and heights
+	// of the frame.
+	X, Y float64
+	// Segment numbers the parts of a video within which the movement is known. Places in different
+	// segments cannot be compared.
+	Segment int
+	// Cut is true for the first frame of another scene.
+	Cut bool
+}
+
+// Next returns the view of the next frame. Boxes of objects that may move cover the background. Frames
+// more than withinS seconds apart are not compared. When the shift cannot be measured, the camera is
+// taken to stand, unless the pictures show that it has moved: then a new segment starts.
+func (c *Camera) Next(atS float64, shades []byte, covers []Box, withinS float64) View {
+	now, ok := backgroundOf(shades, covers)
+	whole, _ := backgroundOf(shades, nil)
+	cut := false
 	if ok && c.known && atS-c.atS <= withinS {
 		dx, dy, measured := shift(c.last, now)
 		c.x, c.y = c.x+dx, c.y+dy
-		if still := mismatch(c.last, now, 0, 0, outlier); !measured && still > adrift && !math.IsInf(still, 1) {
+		still := mismatch(c.last, now, 0, 0, outlier)
+		cut = !measured && mismatch(c.whole, whole, 0, 0, MaxShade) > otherScene
+		if cut || !measured && still > adrift && !math.IsInf(still, 1) {
 			c.segment++
 		}
 	}
-	c.last, c.atS, c.known = now, atS, ok
-	for _, o := range objects {
-		o.Scene, o.Segment = Box{X1: o.Box.X1 - c.x, Y1: o.Box.Y1 - c.y, X2: o.Box.X2 - c.x, Y2: o.Box.Y2 - c.y}, c.segment
-	}
+	c.last, c.whole, c.atS, c.known = now, whole, atS, ok
+	return View{X: c.x, Y: c.y, Segment: c.segment, Cut: cut}
 }

@@ -104,9 +104,10 @@ func (ev Evidence) AspectRatio() float64 {
 	return ev.Aspect
 }
 
-// Ordered returns the frames that have a valid time, in order and without repetition.
-func (ev Evidence) Ordered() []Frame {
-	frames := slices.DeleteFunc(slices.Clone(ev.Frames), func(f Frame) bool {
+// Timeline returns all frames that have a valid time, samples and fine ones, in order and without
+// repetition.
+func (ev Evidence) Timeline() []Frame {
+	frames := slices.DeleteFunc(slices.Concat(ev.Frames, ev.Fine), func(f Frame) bool {
 		return !(f.At >= 0) || math.IsInf(f.At, 0)
 	})
 	slices.SortStableFunc(frames, func(a, b Frame) int { return cmp.Compare(a.At, b.At) })

@@ -24,34 +24,42 @@ func TestBoxes(t *testing.T) {
 	require.Equal(t, evidence.Box{X2: 1, Y2: .5}, outside.InFrame())
 }
 
-func TestOrdered(t *testing.T) {
+func TestTimeline(t *testing.T) {
 	t.Parallel()
 	ev := evidence.Evidence{Frames: []evidence.Frame{{At: 1}, {At: math.NaN()}, {At: .5}, {At: 1}, {At: -1}, {At: math.Inf(1)}}}
-	require.Empty(t, cmp.Diff([]evidence.Frame{{At: .5}, {At: 1}}, ev.Ordered()))
+	ev.Fine = []evidence.Frame{{At: .75}, {At: .5}}
+	require.Empty(t, cmp.Diff([]evidence.Frame{{At: .5}, {At: .75}, {At: 1}}, ev.Timeline()))
 	require.InDelta(t, 16./9, ev.AspectRatio(), 1e-9)
 	require.InDelta(t, 1, evidence.Evidence{Aspect: 1}.AspectRatio(), 1e-9)
 }
 
 func newLinker() *evidence.Linker {
-	return &evidence.Linker{IntervalS: .5, Aspect: 1, Keep: .1, SameKind: evidence.Object.SharesTerm}
+	return &evidence.Linker{Aspect: 1, GapS: 1.2, Overlap: .1, Distance: 1.2}
 }
 
-func object(term int, x float64) *evidence.Object {
-	return &evidence.Object{Detection: evidence.Detection{Term: term, Score: .5, Box: evidence.Box{X1: x, Y1: .4, X2: x + .1, Y2: .6}}}
+func object(term int, x float64) evidence.Place {
+	return evidence.Place{Terms: []int{term}, Box: evidence.Box{X1: x, Y1: .4, X2: x + .1, Y2: .6}}
 }
 
 func TestLinkFollowsAnObject(t *testing.T) {
 	t.Parallel()
 	l := newLinker()
-	dog, cat := object(0, .1), object(1, .6)
-	require.Equal(t, []int{0, 1}, l.Link(0, nil, []*evidence.Object{dog, cat}, nil))
-	require.Equal(t, []int{1, 0}, l.Link(.5, nil, []*evidence.Object{object(1, .62), object(0, .12)}, nil))
-	require.Equal(t, []int{1}, l.Link(1, nil, []*evidence.Object{object(1, .64)}, nil))
-	require.Equal(t, []int{0, 2}, l.Link(1.5, nil, []*evidence.Object{object(0, .14), object(2, .14)}, nil), "one sample may miss the dog")
-	require.Equal(t, []int{3}, l.Link(9, nil, []*evidence.Object{object(0, .14)}, nil), "after a longer gap it is a new object")
-	weak := object(0, .14)
-	weak.Score = .05
-	require.Equal(t, []int{-1}, l.Link(9.5, nil, []*evidence.Object{weak}, nil))
+	require.Equal(t, []int{0, 1}, l.Link(0, []evidence.Place{object(0, .1), object(1, .6)}))
+	require.Equal(t, []int{1, 0}, l.Link(.5, []evidence.Place{object(1, .62), object(0, .12)}))
+	require.Equal(t, []int{1}, l.Link(1, []evidence.Place{object(1, .64)}))
+	require.Equal(t, []int{0, 2}, l.Link(1.5, []evidence.Place{object(0, .14), object(2, .14)}), "one sample may miss the dog")
+	require.Equal(t, []int{3}, l.Link(9, []evidence.Place{object(0, .14)}), "after a longer gap it is a new object")
+	l.Cut()
+	require.Equal(t, []int{4}, l.Link(9.5, []evidence.Place{object(0, .14)}), "no track crosses a cut")
+}
+
+func TestLinkExpectsAMovingObject(t *testing.T) {
+	t.Parallel()
+	l := newLinker()
+	for i := range 4 { // two objects pass each other
+		x := .15 * float64(i)
+		require.Equal(t, []int{0, 1}, l.Link(float64(i)/2, []evidence.Place{object(0, .1+x), object(0, .75-x)}), "sample %d", i)
+	}
 }
 
 // pictureAt is a background with marks of many sizes, seen by a camera that has turned by x
@@ -65,18 +73,21 @@ func pictureAt(x float64) []byte {
 	return shades
 }
 
-func TestLinkRemovesTheMovementOfTheCamera(t *testing.T) {
+func TestCamera(t *testing.T) {
 	t.Parallel()
-	l := newLinker()
-	var last *evidence.Object
+	var c evidence.Camera
+	var v evidence.View
 	for i := range 5 {
 		turned := .1 * float64(i)
-		last = object(0, .8-turned)
-		require.Equal(t, []int{0}, l.Link(float64(i)/2, pictureAt(turned), []*evidence.Object{last}, nil))
+		v = c.Next(float64(i)/2, pictureAt(turned), []evidence.Box{object(0, .8-turned).Box}, 1)
 	}
-	require.InDelta(t, .8, last.Scene.X1, .02, "the object stands")
-	require.Zero(t, last.Segment)
-	far := object(0, .4)
-	l.Link(2.5, pictureAt(7.7), []*evidence.Object{far}, nil)
-	require.Equal(t, 1, far.Segment, "an unknown movement starts a new segment")
+	require.InDelta(t, .8, v.In(object(0, .4).Box).X1, .02, "an object that stands")
+	require.Zero(t, v.Segment)
+	require.False(t, v.Cut)
+	v = c.Next(2.5, pictureAt(7.7), nil, 1)
+	require.Equal(t, 1, v.Segment, "an unknown movement starts a new segment")
+	dark := make([]byte, evidence.Cells*evidence.Cells)
+	require.True(t, c.Next(3, dark, nil, 1).Cut, "another picture")
+	require.False(t, c.Next(3.5, dark, nil, 1).Cut)
+	require.False(t, c.Next(9, pictureAt(0), nil, 1).Cut, "frames that are far apart are not compared")
 }

@@ -6,143 +6,139 @@ import (
 	"slices"
 )
 
-const (
-	// reach is the largest distance of an object between two samples, in its heights.
-	reach = 2.5
-	// clear is the largest distance at which the nearest of several candidates is accepted,
-	// in heights. In a crowd, somebody who is farther away may be anybody.
-	clear = .5
-	// resize is the largest factor by which the height of an object changes between samples.
-	resize = 1.8
-	// touching is the intersection over union from which two boxes of any size are
-	// near. A wide object moves far in its heights, and one that is cut off grows.
-	touching = .1
-	// TrackGap is the longest time without a detection within a track, in sampling
-	// intervals: one sample may miss the object.
-	TrackGap = 2.1
-	// MaxLinked bounds the objects of one sample that are followed: the best of it.
-	MaxLinked = 100
-)
+// MaxLinked bounds the objects of one frame that are followed: the first of them.
+const MaxLinked = 100
 
-// Object is one object in a sample.
-type Object struct {
-	Detection
-	// OtherTerms are the terms of weaker detections of the same object.
-	OtherTerms []int
-	// Scene is the box without the movement of the camera. It is the place in the picture
-	// of the first sample, and may lie outside of that picture. A Linker sets it.
-	Scene Box
-	// Segment numbers the parts of a video within which the movement of the camera is known.
-	// Places in different segments cannot be compared. A Linker sets it.
-	Segment int
-}
-
-// SharesTerm reports whether both objects were detected as one of the same terms.
-func (o Object) SharesTerm(other Object) bool {
-	return o.Term == other.Term || slices.Contains(o.OtherTerms, other.Term) || slices.Contains(other.OtherTerms, o.Term)
-}
-
-// Linker finds the objects of one sample in the next. Samples come in the order of time.
+// Linker finds the objects of one frame in the next. Frames come in the order of time.
 type Linker struct {
-	// IntervalS is the sampling interval in seconds, Aspect the width of a frame over its
-	// height.
-	IntervalS, Aspect float64
-	// Keep is the least score of an object that is followed.
-	Keep float64
-	// SameKind reports whether two objects may be the same by their terms.
-	SameKind func(a, b Object) bool
+	// Aspect is the width of a frame over its height.
+	Aspect float64
+	// GapS is the longest time without an object within its track, in seconds.
+	GapS float64
+	// Two boxes are one object when their intersection over union is at least Overlap, or when their
+	// centers are nearer than Distance, in sizes of the object. The distance grows with the seconds
+	// between them, if more than one. Something fast may be up to farther times as far away, if nothing else
+	// could be meant.
+	Overlap, Distance float64
 
-	camera camera
-	// live are the objects that the next sample may show again; found counts all objects.
+	// live are the tracks that the next frame may continue; found counts all tracks.
 	live  []lead
 	found int
 }
 
-// lead is an object as it was detected last.
-type lead struct {
-	// number counts the objects in the order of their first detections.
-	number int
-	atS    float64
-	object Object
+const (
+	// farther is how much farther than Distance an object is looked for that is alone.
+	farther = 2.5
+	// resize is the largest factor by which the height of such an object changes.
+	resize = 1.8
+)
+
+// Place is an object in a frame.
+type Place struct {
+	// Box is its place in the scene: the box without the movement of the camera.
+	Box Box
+	// Terms are what it may be; nil fits all others.
+	Terms []int
 }
 
-// Link returns the number of each object of the next sample, -1 for objects that are not
-// followed. Numbers count up from 0. It also sets Scene and Segment of the objects, from the
-// shades of the frame beside the objects and the other detections. Samples may be closer
-// together than the interval.
-func (l *Linker) Link(atS float64, shades []byte, objects []*Object, others []Detection) []int {
-	l.camera.steady(atS, shades, objects, others, l.Keep, TrackGap*l.IntervalS)
-	l.live = slices.DeleteFunc(l.live, func(t lead) bool { return !(atS-t.atS <= TrackGap*l.IntervalS) })
+// lead is the end of a track.
+type lead struct {
+	Place
+	number int
+	atS    float64
+	// vx and vy are its speed in frames per second, once it is known.
+	vx, vy float64
+	moves  bool
+}
+
+// Cut ends all tracks: the next frame is in another scene.
+func (l *Linker) Cut() { l.live = nil }
+
+// Link returns the number of the track that each object of the next frame belongs to, -1 for objects that
+// are not followed. Numbers count up from 0. Frames may come at any distance.
+func (l *Linker) Link(atS float64, objects []Place) []int {
+	l.live = slices.DeleteFunc(l.live, func(t lead) bool { return !(atS-t.atS <= l.GapS+1e-6) })
 	numbers := slices.Repeat([]int{-1}, len(objects))
-	for k, before := range l.match(objects) {
-		switch o := objects[k]; {
-		case before >= 0:
-			t := &l.live[before]
-			t.atS, t.object, numbers[k] = atS, *o, t.number
-		case o.Score >= l.Keep:
+	objects = objects[:min(len(objects), MaxLinked)]
+	left := make([]bool, len(l.live))
+	pairs := l.pairs(atS, objects)
+	for _, p := range pairs {
+		other := func(o pair) bool { return o != p && (o.live == p.live || o.next == p.next) }
+		if left[p.live] || numbers[p.next] >= 0 || p.far && slices.ContainsFunc(pairs, other) {
+			continue
+		}
+		left[p.live] = true
+		t := &l.live[p.live]
+		t.follow(atS, objects[p.next])
+		numbers[p.next] = t.number
+	}
+	for k, o := range objects {
+		if numbers[k] < 0 {
 			numbers[k] = l.found
-			l.live, l.found = append(l.live, lead{l.found, atS, *o}), l.found+1
+			l.live, l.found = append(l.live, lead{Place: o, number: l.found, atS: atS}), l.found+1
 		}
 	}
 	return numbers
 }
 
-// pair is a live object and an object of the next sample that may be the same.
-type pair struct {
-	live, next int
-	distance   float64
-	touching   bool
+// follow moves the end of a track to an object of the next frame.
+func (t *lead) follow(atS float64, o Place) {
+	seconds := atS - t.atS
+	vx := (o.Box.X1 + o.Box.X2 - t.Box.X1 - t.Box.X2) / 2 / seconds
+	vy := (o.Box.Y1 + o.Box.Y2 - t.Box.Y1 - t.Box.Y2) / 2 / seconds
+	if t.moves { // one box alone is too noisy
+		vx, vy = (vx+t.vx)/2, (vy+t.vy)/2
+	}
+	t.Place, t.atS, t.vx, t.vy, t.moves = o, atS, vx, vy, true
 }
 
-// pairs returns the possible pairs, the nearest first.
-func (l *Linker) pairs(next []*Object) []pair {
+// pair is a live track and an object of the next frame that may continue it.
+type pair struct {
+	live, next int
+	cost       float64
+	far        bool
+}
+
+// pairs returns the possible pairs, the best first.
+func (l *Linker) pairs(atS float64, next []Place) []pair {
 	var pairs []pair
 	for i, t := range l.live {
+		seconds := atS - t.atS
+		if !(seconds > 0) {
+			continue
+		}
+		dx, dy := t.vx*seconds, t.vy*seconds
+		expected := Box{X1: t.Box.X1 + dx, Y1: t.Box.Y1 + dy, X2: t.Box.X2 + dx, Y2: t.Box.Y2 + dy}
 		for k, o := range next {
-			if o.Score < l.Keep || !l.SameKind(t.object, *o) {
+			if !sharesTerm(t.Terms, o.Terms) {
 				continue
 			}
-			p := pair{i, k, Distance(t.object.Scene, o.Scene, l.Aspect), IoU(t.object.Scene, o.Scene) >= touching}
-			before, after := t.object.Box.Y2-t.object.Box.Y1, o.Box.Y2-o.Box.Y1
-			if p.distance <= reach && (p.touching || before <= resize*after && after <= resize*before) {
-				pairs = append(pairs, p)
+			overlap := max(IoU(expected, o.Box), IoU(t.Box, o.Box))
+			area := max(Area(t.Box), Area(o.Box))
+			distance := min(l.distance(expected, o.Box, area), l.distance(t.Box, o.Box, area))
+			before, after := t.Box.Y2-t.Box.Y1, o.Box.Y2-o.Box.Y1
+			near := overlap >= l.Overlap || distance <= l.Distance*max(1, seconds)
+			alike := before <= resize*after && after <= resize*before
+			if near || alike && distance <= farther*l.Distance*max(1, seconds) {
+				pairs = append(pairs, pair{i, k, distance/2 - overlap, !near})
 			}
 		}
 	}
 	slices.SortFunc(pairs, func(x, y pair) int {
-		return cmp.Or(cmp.Compare(x.distance, y.distance), cmp.Compare(x.live, y.live), cmp.Compare(x.next, y.next))
+		return cmp.Or(cmp.Compare(x.cost, y.cost), cmp.Compare(x.live, y.live), cmp.Compare(x.next, y.next))
 	})
 	return pairs
 }
 
-// match returns the live object that each object of the next sample was before, -1 for
-// none. The nearest pairs are taken first. A pair that is far apart is skipped when one of
-// the two may as well belong to another pair.
-func (l *Linker) match(next []*Object) []int {
-	before := slices.Repeat([]int{-1}, len(next[:min(len(next), MaxLinked)]))
-	pairs := l.pairs(next[:len(before)])
-	left, taken := make([]bool, len(l.live)), make([]bool, len(next))
-	for _, p := range pairs {
-		if left[p.live] || taken[p.next] {
-			continue
-		}
-		left[p.live], taken[p.next] = true, true
-		mistaken := func(o pair) bool { return (o.live == p.live) != (o.next == p.next) && o.distance < 2*p.distance }
-		if p.touching || p.distance <= clear || !slices.ContainsFunc(pairs, mistaken) {
-			before[p.next] = p.live
-		}
-	}
-	return before
-}
-
-// Distance is the distance between the centers of two boxes, in their mean height; infinite
-// for boxes without a height.
-func Distance(a, b Box, aspect float64) float64 {
-	dx := (a.X1 + a.X2 - b.X1 - b.X2) / 2 * aspect
-	dy := (a.Y1 + a.Y2 - b.Y1 - b.Y2) / 2
-	height := (a.Y2 - a.Y1 + b.Y2 - b.Y1) / 2
-	if !(height > 0) {
+// distance is that of the centers of two boxes, in lengths of the side of a square with an area.
+func (l *Linker) distance(a, b Box, area float64) float64 {
+	size := math.Sqrt(area * l.Aspect)
+	if !(size > 0) {
 		return math.Inf(1)
 	}
-	return math.Hypot(dx, dy) / height
+	return math.Hypot((a.X1+a.X2-b.X1-b.X2)/2*l.Aspect, (a.Y1+a.Y2-b.Y1-b.Y2)/2) / size
+}
+
+func sharesTerm(a, b []int) bool {
+	return a == nil || b == nil || slices.ContainsFunc(a, func(t int) bool { return slices.Contains(b, t) })
 }

@@ -7,7 +7,6 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
 )
 
 const (
@@ -128,8 +127,8 @@ func cameraMoved(t *object, objects []*object, from, to answer.TrackPoint) bool 
 	return other
 }
 
-var changesTo = map[query.Posture]string{
-	query.Sitting: "sits down", query.Standing: "stands up", query.Lying: "lies down",
+var changesTo = map[string]string{
+	"sitting": "sits down", "standing": "stands up", "lying": "lies down",
 }
 
 // postures describe how people change their posture. A posture must be seen in two neighboring
@@ -141,7 +140,7 @@ func (s scene) postures(cal answer.Calibration) []event {
 		if t.noun != irregularNouns["person"] {
 			continue
 		}
-		var now, last query.Posture
+		var now, last string
 		var since float64
 		for _, point := range t.points {
 			p, probability, ok := point.Posture()
@@ -167,7 +166,7 @@ func (s scene) largestPerson(cal answer.Calibration) map[float64]float64 {
 	people := slices.DeleteFunc(slices.Clone(s.objects), func(t *object) bool { return t.noun != irregularNouns["person"] })
 	for _, t := range people {
 		for _, point := range t.points {
-			if point.Score >= cal.Threshold {
+			if point.P >= cal.Yes {
 				largest[point.At] = max(largest[point.At], area(point))
 			}
 		}

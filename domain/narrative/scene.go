@@ -11,7 +11,7 @@ import (
 
 const (
 	// minProbability is the probability that the best detection of an object must reach. It is
-	// scaled by cal.Probability(1) for a model that is never that certain. The calibration was
+	// scaled by cal.CapYes for a model that is never that certain. The calibration was
 	// measured on objects that a prompt asks about; other objects are less probable at the same
 	// score.
 	minProbability = .86
@@ -25,6 +25,8 @@ const (
 	// sameObjectOverlap is the least intersection over union of two detections of different
 	// classes that are the same object.
 	sameObjectOverlap = .7
+	// outvote is the factor by which the scores of another class may be higher at the places of an object.
+	outvote = 1.25
 	// maxGapIntervals is the longest time, in sampling intervals, that an object may be missed
 	// at any place.
 	maxGapIntervals = 2.1
@@ -80,10 +82,10 @@ func observe(ev evidence.Evidence, cal answer.Calibration) scene {
 		s.endS = ev.DurationS
 	}
 	s.fine = fineSamplesOf(ev, cal)
-	cal.Overlap = sameObjectOverlap
-	least := minProbability * cal.Probability(1)
-	for _, t := range answer.Tracks(ev, cal, ev.Terms) {
-		if !t.Trusted || cal.Probability(bestScore(t.Points)) < least {
+	samples := ev
+	samples.Fine = nil
+	for _, t := range answer.Tracks(samples, cal, ev.Terms) {
+		if !t.Trusted || bestOf(t.Points) < minProbability*cal.CapYes {
 			continue
 		}
 		if name, ok := nameOf(t, rivals, ev.Terms, cal); ok {
@@ -96,12 +98,12 @@ func observe(ev evidence.Evidence, cal answer.Calibration) scene {
 	return s
 }
 
-func bestScore(points []answer.TrackPoint) float64 {
-	score := 0.0
+func bestOf(points []answer.TrackPoint) float64 {
+	best := 0.0
 	for _, s := range points {
-		score = max(score, s.Score)
+		best = max(best, s.P)
 	}
-	return score
+	return best
 }
 
 // nameOf is the class of a track. ok is false when another class scores nearly as high at the
@@ -123,7 +125,7 @@ func nameOf(t answer.Track, rivals map[float64][]evidence.Detection, terms []str
 	}
 	name := terms[term]
 	for class := range terms {
-		if class == term || votes[class]*cal.Outvote <= votes[term] {
+		if class == term || votes[class]*outvote <= votes[term] {
 			continue
 		}
 		switch {

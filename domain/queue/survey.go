@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 
+	"vqa/domain/answer"
 	"vqa/domain/query"
 )
 
@@ -36,13 +37,13 @@ type Surveyed struct{ detections, keypoints, dense bool }
 // With adds what the scan for a query found. A query that is not assessable was refused
 // without a scan and adds nothing.
 func (s Surveyed) With(q query.Query) Surveyed {
-	if !query.Assessable(q) {
+	if !answer.Assessable(q) {
 		return s
 	}
-	return Surveyed{detections: true, keypoints: s.keypoints || query.NeedsPose(q), dense: s.dense || query.NeedsDenseSamples(q)}
+	return Surveyed{detections: true, keypoints: s.keypoints || answer.NeedsPose(q), dense: s.dense || answer.NeedsDenseSamples(q)}
 }
 
 // Covers reports whether the survey answers a query without another scan.
 func (s Surveyed) Covers(q query.Query) bool {
-	return s.detections && (s.keypoints || !query.NeedsPose(q)) && (s.dense || !query.NeedsDenseSamples(q))
+	return s.detections && (s.keypoints || !answer.NeedsPose(q)) && (s.dense || !answer.NeedsDenseSamples(q))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/answer"
 	"vqa/domain/query"
 )
 
@@ -18,7 +19,7 @@ func TestSurveyed(t *testing.T) {
 	}
 	dog := query.Query{PromptIntent: query.Presence, Subjects: []query.Subject{{ID: "s1", Term: "dog"}}}
 	sits, falls := action("person", "sitting"), action("person", "falling")
-	require.True(t, query.Assessable(dog) && query.NeedsPose(sits) && query.NeedsDenseSamples(falls))
+	require.True(t, answer.Assessable(dog) && answer.NeedsPose(sits) && answer.NeedsDenseSamples(falls))
 	covers := func(s Surveyed) [3]bool { return [3]bool{s.Covers(dog), s.Covers(sits), s.Covers(falls)} }
 	require.Equal(t, [3]bool{false, false, false}, covers(Surveyed{}))
 	require.Equal(t, [3]bool{false, false, false}, covers(Surveyed{}.With(query.Query{PromptIntent: query.OpenEnded})), "refused without a scan")

@@ -6,8 +6,7 @@
 //	scan       every 0.5 s; every 2 s when the     nothing is known of the video yet
 //	           video is longer than 10 min
 //	close-ups  every 0.5 s around a hint           after a scan every 2 s: around each sample in
-//	                                               which a class of the question reaches two thirds
-//	                                               of Calibration.Faint
+//	                                               which a class of the question reaches HintScore
 //	edges      every 0.125 s between two samples   where runs begin and end, those with the best
 //	                                               scores first: of all classes, after a scan every
 //	                                               2 s of the question's; at most a quarter of the

@@ -138,7 +138,7 @@ func outline(c canvas, r image.Rectangle, width int, i ink, alpha uint8) {
 
 // markOf returns the mark of an object, labeled with its class and probability.
 func (in Input) markOf(s answer.TrackPoint) mark {
-	label := fmt.Sprintf("%s %.0f%%", in.Evidence.Terms[s.Term], 100*in.Calibration.Probability(s.Score))
+	label := fmt.Sprintf("%s %.0f%%", in.Evidence.Terms[s.Term], 100*in.Calibration.Probability(in.Evidence.Terms[s.Term], s.Score))
 	return mark{s.Box, in.inkFor(s), label}
 }
 

@@ -10,11 +10,13 @@ import (
 )
 
 // tracksOf returns the objects to show: those of the classes of the question, in the samples
-// in which their score is over the threshold.
+// in which they are more likely there than not.
 func tracksOf(in Input) []answer.Track {
-	rules := in.Calibration
-	rules.Keep = rules.Threshold
-	return answer.Tracks(in.Evidence, rules, in.Classes)
+	tracks := answer.Tracks(in.Evidence, in.Calibration, in.Classes)
+	for i := range tracks {
+		tracks[i].Points = slices.DeleteFunc(tracks[i].Points, func(p answer.TrackPoint) bool { return p.P < in.Calibration.Yes })
+	}
+	return slices.DeleteFunc(tracks, func(t answer.Track) bool { return len(t.Points) == 0 })
 }
 
 // pointsBySample returns the objects of each sample that shows any, in order of time. Within a

@@ -5,6 +5,7 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/analysis"
+	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/domain/query"
@@ -65,7 +66,7 @@ func (s *Service) AskDemo(ctx context.Context, c AskDemo) (analysis.State, error
 		return analysis.State{}, err
 	}
 	q := query.Compile(c.Prompt)
-	if !query.Assessable(q) {
+	if !answer.Assessable(q) {
 		return analysis.State{}, fault.Newf(fault.ValidationFailed, "The service cannot answer %q. Use a supported form of question.", c.Prompt).WithParam("prompt")
 	}
 	var a analysis.State

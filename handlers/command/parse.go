@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"vqa/domain/analysis"
+	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
 )
@@ -89,7 +90,7 @@ func checkPrompt(prompt, param string) error {
 // assessable reports whether the service answers a query.
 func (s *Service) assessable(q query.Query) bool {
 	if s.Assessable == nil {
-		return query.Assessable(q)
+		return answer.Assessable(q)
 	}
 	return s.Assessable(q)
 }

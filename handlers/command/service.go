@@ -106,7 +106,7 @@ type Dependencies struct {
 	// Compiler compiles prompts with a language model. It is nil when only the rules compile
 	// them.
 	Compiler Compiler
-	// Assessable reports which queries the service answers. nil means [query.Assessable].
+	// Assessable reports which queries the service answers. nil means [answer.Assessable].
 	Assessable func(query.Query) bool
 	// Vocabulary returns the terms that the model of the engine knows. The list is empty when
 	// the model accepts any term. ok is false while the terms are not known. nil means that

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/query"
+	"vqa/domain/answer"
 	"vqa/gpu/chat"
 	"vqa/handlers/language"
 )
@@ -50,7 +50,7 @@ func (w *world) withModel(t *testing.T, within time.Duration) *speaker {
 	require.NoError(t, err)
 	t.Cleanup(func() { client.Close(); server.Close() })
 	w.service.Compiler, err = language.NewCompiler(language.CompilerOptions{
-		Chat: client, Timeout: within, Pause: time.Hour, Assessable: query.Assessable, Log: slog.New(slog.DiscardHandler),
+		Chat: client, Timeout: within, Pause: time.Hour, Assessable: answer.Assessable, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	return s

@@ -11,7 +11,6 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/fault"
-	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
 	"vqa/gpu/frames"
@@ -268,7 +267,7 @@ func (z *Analyzer) examinationOf(ctx context.Context, a analysis.State, v video.
 	}
 	p := &examination{
 		engine: z.Engine, ffmpeg: z.FFmpeg, source: source, query: a.Query, durationS: v.DurationS(),
-		pose:     query.NeedsPose(a.Query),
+		pose:     answer.NeedsPose(a.Query),
 		patience: cmp.Or(z.Patience, defaultPatience),
 	}
 	if w, h := v.File.Width, v.File.Height; w != nil && h != nil && *h > 0 {

@@ -131,7 +131,7 @@ func BenchmarkSquare(b *testing.B) {
 					Surveys: survey.Store{Objects: kept}, Engine: engine, FFmpeg: ffmpegtest.Runner(b), Log: slog.New(slog.DiscardHandler),
 					Calibrations: answer.Calibrations{"fixture": answer.CPU()},
 				}
-				p := &examination{engine: engine, ffmpeg: z.FFmpeg, source: ffmpeg.Source{Name: path}, query: q, durationS: &durationS, pose: query.NeedsPose(q), patience: time.Minute}
+				p := &examination{engine: engine, ffmpeg: z.FFmpeg, source: ffmpeg.Source{Name: path}, query: q, durationS: &durationS, pose: answer.NeedsPose(q), patience: time.Minute}
 				for _, time := range []string{"first", "second"} {
 					answered(b, z, p, time)
 				}

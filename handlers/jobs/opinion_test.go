@@ -87,7 +87,7 @@ func (l *looker) shown(t *testing.T) []string {
 func withVisionModel(t *testing.T, l *looker) (*world, *language.VisionModel) {
 	t.Helper()
 	w := newWorld(t)
-	w.Assessable = func(q query.Query) bool { return query.Assessable(q) || language.VisionAssessable(q) }
+	w.Assessable = func(q query.Query) bool { return answer.Assessable(q) || language.VisionAssessable(q) }
 	server := httptest.NewServer(l)
 	client, err := chat.New(chat.Options{URL: server.URL, Model: "looker-1"})
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/answer"
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/handlers/intake/ffmpeg"
@@ -41,7 +42,7 @@ func (w *watchedVideo) dies(t *testing.T, prompt string, when func(survey.Survey
 	kept, q := w.Surveys, query.Compile(prompt)
 	w.Surveys, w.SaveEvery = fatal{kept, when, kill}, time.Nanosecond
 	defer func() { w.Surveys, w.SaveEvery = kept, 0 }()
-	p := &examination{engine: w.engine, ffmpeg: w.FFmpeg, source: ffmpeg.Source{Name: w.source}, query: q, pose: query.NeedsPose(q), durationS: &w.durationS, patience: time.Minute}
+	p := &examination{engine: w.engine, ffmpeg: w.FFmpeg, source: ffmpeg.Source{Name: w.source}, query: q, pose: answer.NeedsPose(q), durationS: &w.durationS, patience: time.Minute}
 	_, err := w.survey(ctx, video.State{ID: "vid_1"}, p, func(context.Context, float64) error { return nil })
 	require.ErrorIs(t, err, context.Canceled)
 }

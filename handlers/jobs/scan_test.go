@@ -123,7 +123,7 @@ func newObjects(t testing.TB) *objects.Store {
 func (w *watchedVideo) ask(t *testing.T, prompt string) (s examined, looked, posed int) {
 	t.Helper()
 	q := query.Compile(prompt)
-	return w.see(t, &examination{query: q, pose: query.NeedsPose(q)})
+	return w.see(t, &examination{query: q, pose: answer.NeedsPose(q)})
 }
 
 func (w *watchedVideo) see(t *testing.T, p *examination) (s examined, looked, posed int) {

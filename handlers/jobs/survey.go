@@ -10,7 +10,6 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
 	"vqa/domain/sampling"
 	"vqa/domain/video"
 	"vqa/gpu"
@@ -307,7 +306,7 @@ func (s *surveyor) othersNeedPose(ctx context.Context) bool {
 	if err != nil {
 		s.Log.WarnContext(ctx, "listing the open questions failed", "video_id", s.videoID, "error", err)
 	}
-	return slices.ContainsFunc(open, func(a analysis.State) bool { return a.VideoID == s.videoID && query.NeedsPose(a.Query) })
+	return slices.ContainsFunc(open, func(a analysis.State) bool { return a.VideoID == s.videoID && answer.NeedsPose(a.Query) })
 }
 
 // everyTerm are the terms of a survey: all that the model reports, and those of the

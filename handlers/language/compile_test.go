@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"vqa/domain/answer"
 	"vqa/domain/query"
 	"vqa/gpu/chat"
 	"vqa/handlers/language"
@@ -28,7 +29,7 @@ const (
 func compiler(t testing.TB, m *model, adjust ...func(*language.CompilerOptions)) *language.Compiler {
 	t.Helper()
 	o := language.CompilerOptions{
-		Chat: m.Client, Timeout: patience, Assessable: query.Assessable, Log: new(journal).logger(), Pause: time.Hour,
+		Chat: m.Client, Timeout: patience, Assessable: answer.Assessable, Log: new(journal).logger(), Pause: time.Hour,
 	}
 	for _, f := range adjust {
 		f(&o)

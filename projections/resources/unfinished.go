@@ -11,6 +11,7 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/analysis"
+	"vqa/domain/answer"
 	"vqa/domain/query"
 	"vqa/domain/queue"
 	"vqa/domain/video"
@@ -118,7 +119,7 @@ func readFacts(compiled, film []byte) (f facts, err error) {
 	if err := json.Unmarshal(film, &v); err != nil {
 		return f, err
 	}
-	f.pose, f.lengthS = query.NeedsPose(f.query), v.DurationS()
+	f.pose, f.lengthS = answer.NeedsPose(f.query), v.DurationS()
 	return f, nil
 }
 

@@ -11,8 +11,11 @@ import (
 	"vqa/domain/stream"
 )
 
+// sameObject is the intersection over union from which two boxes are one object.
+const sameObject = .45
+
 // shownDetections are the objects of a sample that a question names, the surest first. An object is shown
-// from even odds on (answer.Calibration.Faint). Conditions of the question do not select among them.
+// from even odds on. Conditions of the question do not select among them.
 func shownDetections(q query.Query, terms []string, all []evidence.Detection, rules answer.Calibration) []stream.Detection {
 	names := map[int]string{} // of the classes that the question names
 	for _, term := range q.SearchTerms {
@@ -28,7 +31,7 @@ func shownDetections(q query.Query, terms []string, all []evidence.Detection, ru
 	}
 	var found []evidence.Detection
 	for _, d := range all {
-		if names[d.Term] != "" && d.Score >= rules.Faint {
+		if names[d.Term] != "" && rules.Probability(terms[d.Term], d.Score) >= rules.Yes {
 			found = append(found, d)
 		}
 	}
@@ -37,7 +40,7 @@ func shownDetections(q query.Query, terms []string, all []evidence.Detection, ru
 	var shown []stream.Detection
 	for _, d := range found {
 		twin := slices.ContainsFunc(kept, func(k evidence.Detection) bool {
-			return names[k.Term] == names[d.Term] && evidence.IoU(k.Box, d.Box) >= rules.Overlap
+			return names[k.Term] == names[d.Term] && evidence.IoU(k.Box, d.Box) >= sameObject
 		})
 		if twin || len(shown) == stream.MaxDetections {
 			continue
@@ -45,7 +48,7 @@ func shownDetections(q query.Query, terms []string, all []evidence.Detection, ru
 		kept = append(kept, d)
 		b := d.Box.InFrame()
 		shown = append(shown, stream.Detection{
-			Term: names[d.Term], Confidence: digits(rules.Probability(d.Score)),
+			Term: names[d.Term], Confidence: digits(rules.Probability(terms[d.Term], d.Score)),
 			Box: [4]float64{digits(b.X1), digits(b.Y1), digits(max(0, b.X2-b.X1)), digits(max(0, b.Y2-b.Y1))},
 		})
 	}

@@ -76,7 +76,7 @@ func (w *watcher) assesses(q query.Query) bool {
 // refusal is the result of a question that the model cannot assess, as for an analysis, or nil. The model must know one
 // of its subjects.
 func refusal(q query.Query, known vocabulary.Vocabulary) *answer.Result {
-	if !query.Assessable(q) {
+	if !answer.Assessable(q) {
 		return new(answer.Refused(q))
 	}
 	knows := func(s query.Subject) bool { _, ok := known.Lookup(s.Term); return ok }
@@ -88,7 +88,7 @@ func refusal(q query.Query, known vocabulary.Vocabulary) *answer.Result {
 
 // run answers until ctx ends or the samples do.
 func (w *watcher) run(ctx context.Context) {
-	if query.Assessable(w.question.Load().query) {
+	if answer.Assessable(w.question.Load().query) {
 		_ = w.describe(ctx) // before the first sample, because the clock waits for it
 	}
 	for ctx.Err() == nil {
@@ -117,7 +117,7 @@ func (w *watcher) run(ctx context.Context) {
 // result.
 func (w *watcher) examine(ctx context.Context, s decode.Sample) (*finding, error) {
 	q := w.question.Load()
-	if query.Assessable(q.query) {
+	if answer.Assessable(q.query) {
 		if err := w.describe(ctx); err != nil {
 			return nil, err
 		}
@@ -206,7 +206,7 @@ func (w *watcher) viewFor(q query.Query) view {
 			terms = append(terms, class)
 		}
 	}
-	return view{terms: terms, colors: w.info.Colors, pose: query.NeedsPose(q)}
+	return view{terms: terms, colors: w.info.Colors, pose: answer.NeedsPose(q)}
 }
 
 // take adds a sample to the window. One of another view starts a new window.

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// shortS is the length of the window for what a single moment shows, in seconds: four samples, which
-	// is what a run needs to count as lasting (answer.Calibration.Sustained of the embedded model).
+	// shortS is the length of the window for what a single moment shows, in seconds: an answer needs one
+	// second of it.
 	shortS = 1.5
 	// longS is the length for actions, in seconds. A fall takes 1.5 s, and the second after it shows that
 	// the body stays down.

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"vqa/docs"
+	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
 )
@@ -31,7 +32,7 @@ func forms() []form {
 	}
 	for i := range examples {
 		q := query.Compile(examples[i].Example)
-		examples[i].Answered = q.PromptIntent == examples[i].Intent && query.Assessable(q)
+		examples[i].Answered = q.PromptIntent == examples[i].Intent && answer.Assessable(q)
 	}
 	return examples
 }

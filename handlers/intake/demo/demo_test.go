@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/answer"
 	"vqa/domain/id"
 	"vqa/domain/query"
 	"vqa/domain/query/vocabulary"
@@ -228,7 +229,7 @@ func TestScenes(t *testing.T) {
 		require.GreaterOrEqual(t, len(scene.Prompts), 3)
 		for _, prompt := range scene.Prompts {
 			q := query.Compile(prompt)
-			require.True(t, query.Assessable(q), "%q must be a question that the engine answers", prompt)
+			require.True(t, answer.Assessable(q), "%q must be a question that the engine answers", prompt)
 			_, known := vocabulary.COCO().Lookup(q.Subjects[0].Term)
 			require.True(t, known, "%q must ask for a class of the detector", prompt)
 		}

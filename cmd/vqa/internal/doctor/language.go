@@ -31,7 +31,7 @@ func checkLanguageModel(ctx context.Context, x *Examination) Finding {
 	}
 	defer client.Close()
 	compiler, err := language.NewCompiler(language.CompilerOptions{
-		Chat: client, Timeout: modelPatience, Assessable: query.Assessable, Log: slog.New(slog.DiscardHandler),
+		Chat: client, Timeout: modelPatience, Assessable: answer.Assessable, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return wrong(fixLLM, "%v", err)

@@ -1,0 +1,106 @@
+package answer
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"vqa/domain/answer/predicate"
+	"vqa/domain/evidence"
+	"vqa/domain/query"
+)
+
+// mostCounted bounds the instances of a thing that are counted in a frame.
+const mostCounted = evidence.MaxLinked
+
+// instance is one object among those that are counted.
+type instance struct {
+	p      float64
+	object predicate.Object
+}
+
+// ranks are the probabilities of the instances of some things in each frame, the best first. The kth is
+// that of at least k instances: errors of one frame are not independent, so the weakest decides.
+func (e trial) ranks(things ...*thing) [][]float64 {
+	out := make([][]float64, len(e.Times))
+	frames := make([][]instance, len(e.Times))
+	for _, t := range things {
+		p := e.probabilities(t, 0, len(t.conditions))
+		for i, o := range t.objects {
+			frames[o.Frame] = append(frames[o.Frame], instance{float64(p[i]), o})
+		}
+	}
+	for f, all := range frames {
+		out[f] = e.counted(all)
+		frames[f] = nil
+	}
+	return out
+}
+
+// counted are the probabilities of the instances of one frame, the best first. A further instance loses
+// log odds, and a weaker box in a surer one is a part of it.
+func (e trial) counted(all []instance) []float64 {
+	slices.SortStableFunc(all, func(a, b instance) int { return cmp.Compare(b.p, a.p) })
+	var kept []instance
+	for _, o := range all {
+		inside := func(k instance) bool { return evidence.ShareInside(o.object.Box(), k.object.Box()) > e.cal.Inside }
+		if len(kept) == mostCounted || slices.ContainsFunc(kept, inside) {
+			continue
+		}
+		if len(kept) > 0 && o.object.P > 0 {
+			apart := math.Abs(math.Log(max(float64(area(o.object)), 1e-6) / max(float64(area(kept[0].object)), 1e-6)))
+			doubted := sigmoid(logit(float64(o.object.P)) - e.cal.Further.Flat - e.cal.Further.Size*apart)
+			o.p *= doubted / float64(o.object.P) // the object is doubted, not its conditions
+		}
+		kept = append(kept, o)
+	}
+	p := make([]float64, len(kept))
+	for i, o := range kept {
+		p[i] = o.p
+	}
+	slices.SortFunc(p, func(a, b float64) int { return cmp.Compare(b, a) })
+	return p
+}
+
+// atLeast is the series of at least k instances.
+func (e trial) atLeast(ranks [][]float64, k int) []float64 {
+	if k <= 0 {
+		return e.constant(1)
+	}
+	out := e.constant(e.cal.Floor)
+	for i, r := range ranks {
+		if len(r) >= k {
+			out[i] = max(out[i], r[k-1])
+		}
+	}
+	return out
+}
+
+func (e trial) number(q query.Quantity, ranks [][]float64) []float64 {
+	at := func(k int) []float64 { return e.atLeast(ranks, k) }
+	switch q.Op {
+	case query.AtLeast:
+		return at(q.Value)
+	case query.MoreThan:
+		return at(q.Value + 1)
+	case query.FewerThan:
+		return not(at(q.Value))
+	case query.AtMost:
+		return not(at(q.Value + 1))
+	default:
+		return each(at(q.Value), not(at(q.Value+1)), least)
+	}
+}
+
+// more is the series of more instances of one thing than of another.
+func (e trial) more(first, than [][]float64) []float64 {
+	out := e.constant(0)
+	for k := 1; k <= mostCounted; k++ {
+		a := e.atLeast(first, k)
+		out = each(out, each(a, not(e.atLeast(than, k)), least), greatest)
+		if e.best(a, 0) < e.cal.Yes {
+			break
+		}
+	}
+	return out
+}

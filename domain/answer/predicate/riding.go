@@ -1,0 +1,10 @@
+package predicate
+
+import "vqa/domain/query"
+
+// In boxes, riding looks like being on a thing.
+var riding = Row{
+	Kind: query.KindAction, Form: "riding OBJECT", Who: Anything, Object: true,
+	Phrases: []string{"riding on OBJECT"},
+	Bind:    about(atop, "riding", "riding on"),
+}

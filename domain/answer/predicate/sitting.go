@@ -1,0 +1,9 @@
+package predicate
+
+import "vqa/domain/query"
+
+var sitting = Row{
+	Kind: query.KindAction, Form: "sitting", Who: People, Needs: Needs{Pose: true},
+	Phrases: []string{"seated"},
+	Bind:    exactly("sitting", posture(func(s Stance) (float64, bool) { return s.Sits, s.Upright })),
+}
