@@ -47,8 +47,8 @@ func modelsCommand() *cobra.Command {
 		Long: `Lists the detector, and the vision model if VQA_VLM_URL names one. Without VQA_INFERENCE_URL the
 embedded worker is started for a moment, also beside a running service.
 
-The quality is the number of right answers about labeled clips that the calibration of the model
-records. The speed is measured now, for 2 s, in frames of 640 by 360 pixels. Other work of the engine
+The quality is what vqa calibrate recorded in the model's calibration: how often a present class of the
+labeled clips is more probable than an absent one (AUC). The speed is measured now, for 2 s, in frames of 640 by 360 pixels. Other work of the engine
 makes it lower.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := loadConfig()
@@ -82,7 +82,7 @@ func (m listedModel) cells() []string {
 		row[4] = fmt.Sprintf("%d terms", len(m.Vocabulary))
 	}
 	if q := m.Quality; q != nil {
-		row[5] = fmt.Sprintf("%d of %d right, calibration error %.3f", q.Right, q.Questions, q.CalibrationError)
+		row[5] = fmt.Sprintf("AUC %.3f of %d present and %d absent classes", q.AUC, q.Present, q.Absent)
 	}
 	if m.FramesPerSecond != nil {
 		row[6] = strconv.FormatFloat(*m.FramesPerSecond, 'f', 1, 64)

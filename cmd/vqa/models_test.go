@@ -13,7 +13,7 @@ func TestRowsOfModels(t *testing.T) {
 	speed := 17.96
 	for want, m := range map[string]listedModel{
 		"not measured": {Model: "pixtral"},
-		"118 of 127 right, calibration error 0.050": {Model: "m", Quality: &answer.Quality{Questions: 127, Right: 118, CalibrationError: .05}},
+		"AUC 0.937 of 62 present and 326 absent classes": {Model: "m", Quality: &answer.Quality{Present: 62, Absent: 326, AUC: .9371}},
 	} {
 		require.Equal(t, want, m.cells()[5])
 	}

@@ -82,13 +82,16 @@ type Parameters struct {
 	Quality *Quality `json:"quality,omitempty"`
 }
 
-// Quality is how well questions about labeled clips were answered. The parameters for each clip were
-// fitted without it.
+// Quality is how well the probabilities tell present classes of labeled clips from absent ones. Each clip
+// is judged by parameters that were fitted without it. Present and absent classes count alike.
 type Quality struct {
-	Questions int `json:"questions"`
-	Right     int `json:"right"`
-	// CalibrationError is the expected calibration error of the confidences, 0..1.
-	CalibrationError float64 `json:"calibration_error"`
+	// Present and Absent count pairs of a class and a clip.
+	Present int `json:"present"`
+	Absent  int `json:"absent"`
+	// LogLoss is the mean of -ln(probability of what is true).
+	LogLoss float64 `json:"log_loss"`
+	// AUC is the probability that a present class is more probable than an absent one.
+	AUC float64 `json:"auc"`
 }
 
 //go:embed calibration/*.json
@@ -186,7 +189,7 @@ func (p Parameters) validate() error {
 		{between(.1, p.GapS, 10) && between(.1, p.SecondS, 10), "gap_s, second_s: must be from 0.1 to 10 seconds"},
 		{between(0, p.Lift, 10) && between(0, p.Stay, 10), "lift, stay: must be from 0 to 10"},
 		{between(.05, p.Doubt[0], p.Doubt[1]) && between(p.Doubt[0], p.Yes, .95) && p.Doubt[1] <= p.Yes, "doubt, yes: must satisfy 0.05 <= doubt[0] <= doubt[1] <= yes <= 0.95"},
-		{p.Quality == nil || p.Quality.Right >= 0 && p.Quality.Right <= p.Quality.Questions && between(0, p.Quality.CalibrationError, 1), "quality: right must be from 0 to questions, calibration_error from 0 to 1"},
+		{p.Quality == nil || p.Quality.Present > 0 && p.Quality.Absent > 0 && p.Quality.LogLoss >= 0 && between(0, p.Quality.AUC, 1), "quality: present and absent must be over 0, log_loss at least 0, auc from 0 to 1"},
 		{between(.5, p.CapPrior, p.CapNo) && p.CapNo < 1 && between(.5, p.CapYes, .999), "cap_yes, cap_no, cap_prior: must be from 0.5 to below 1, cap_prior at most cap_no"},
 	} {
 		if !rule.ok {

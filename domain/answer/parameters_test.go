@@ -33,7 +33,7 @@ func TestParametersAreComplete(t *testing.T) {
 	}
 	for name, wrong := range map[string]any{
 		"weights": "", "keep": 0, "rival_overlap": 2, "exclusion": -1, "floor": .5, "gap_s": 0, "lift": -1, "doubt": []float64{.7, .6}, "cap_prior": .95, "color": 1,
-		"quality": answer.Quality{Questions: 3, Right: 4},
+		"quality": answer.Quality{Present: 3, Absent: 4, AUC: 1.1},
 	} {
 		bad := map[string]any{}
 		for k, v := range fields {

@@ -50,18 +50,11 @@ type Fitted struct {
 	Figures Figures
 }
 
-// Figures compare a fit with its prior on the classes in the clips, at the usual size. Each clip is judged
-// by the parameters that were fitted without it. Present and absent classes count alike.
+// Figures compare a fit with its prior on the classes in the clips, at the usual size.
 type Figures struct {
-	// Present and Absent count pairs of a class and a clip.
-	Present int `json:"present"`
-	Absent  int `json:"absent"`
-	// LogLoss is the mean of -ln(probability of what is true).
-	LogLoss      float64 `json:"log_loss"`
+	answer.Quality
 	PriorLogLoss float64 `json:"prior_log_loss"`
-	// AUC is the probability that a present class is more probable than an absent one.
-	AUC      float64 `json:"auc"`
-	PriorAUC float64 `json:"prior_auc"`
+	PriorAUC     float64 `json:"prior_auc"`
 	// Even are the raw scores with even odds, by the kind of a class.
 	Even map[string]float64 `json:"even"`
 }
@@ -130,6 +123,7 @@ func Fit(c Clips, from answer.Parameters) (Fitted, error) {
 	out := tries[chosen]
 	out.Figures = figures(balanced(all[:usual], ""), clips, from, out.LeftOut)
 	out.Figures.Even = even(out.Parameters)
+	out.Quality = &out.Figures.Quality
 	return out, nil
 }
 
