@@ -15,7 +15,7 @@ import (
 // jpegQuality has steps of at most 10 in the quantization of brightness, as ffmpeg's quality 1.
 const jpegQuality = 96
 
-// canvas is a square of LongSide pixels with a frame at the top left. All canvases of a video have
+// canvas is a square of canvasSide pixels with a frame at the top left. All canvases of a video have
 // one size, because an encoder of ffmpeg stretches later frames to the size of the first. The alpha
 // plane says where the frame is: 255 inside and 0 outside.
 type canvas struct {
@@ -23,8 +23,11 @@ type canvas struct {
 	planes []byte // Y, U, V and alpha
 }
 
+// canvasSide is LongSide or one more: the filter pad makes no square with odd sides.
+func canvasSide(opts Options) int { return opts.LongSide + opts.LongSide%2 }
+
 func newCanvas(side int) canvas {
-	half := (side + 1) / 2
+	half := side / 2
 	return canvas{side: side, planes: make([]byte, 2*side*side+2*half*half)}
 }
 
@@ -36,7 +39,7 @@ func (c canvas) read(r io.Reader) error {
 
 // image encodes the frame as PPM or JPEG.
 func (c canvas) image(ppm bool) ([]byte, error) {
-	luma, half := c.side*c.side, (c.side+1)/2
+	luma, half := c.side*c.side, c.side/2
 	chroma := half * half
 	alpha := c.planes[luma+2*chroma:]
 	width, height := 0, 0

@@ -65,12 +65,12 @@ func TestEachPartKeepsItsShape(t *testing.T) {
 	}
 }
 
-// TestPPM compares the files of both formats, for a picture and one that changes its shape.
+// TestPPM compares the files of both formats, for a picture with odd sides and one that changes its shape.
 func TestPPM(t *testing.T) {
 	t.Parallel()
 	clip := joined(t, part{"0", "642x354"}, part{"1", "354x642"})
 	var jpegs, ppms []frames.Frame
-	for list, opts := range map[*[]frames.Frame]frames.Options{&jpegs: {LongSide: 200}, &ppms: {LongSide: 200, PPM: true}} {
+	for list, opts := range map[*[]frames.Frame]frames.Options{&jpegs: {LongSide: 201}, &ppms: {LongSide: 201, PPM: true}} {
 		for f, err := range frames.Sample(t.Context(), ffmpegtest.Runner(t), clip, opts) {
 			require.NoError(t, err)
 			*list = append(*list, f)

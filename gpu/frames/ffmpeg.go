@@ -72,7 +72,7 @@ func decodeThreads() int {
 // JPEG is always read as that. The canvas is the same for all frames; see canvas. The filter pad drops a
 // frame with a width of 1.
 func filters(opts Options, mode mode) string {
-	side := strconv.Itoa(opts.LongSide)
+	side, canvas := strconv.Itoa(opts.LongSide), strconv.Itoa(canvasSide(opts))
 	// Pixels become square, as in browsers: their shorter side grows.
 	const width, height = "iw*max(1,sar)", "ih*max(1,1/sar)"
 	fit := "min(1," + side + "/max(" + width + "," + height + "))"
@@ -88,7 +88,7 @@ func filters(opts Options, mode mode) string {
 	chain = append(chain, opts.Colors...)
 	return strings.Join(append(chain,
 		"scale=out_range=pc:out_color_matrix=bt601", "format=yuva420p", "lutyuv=y=val:u=val:v=val:a=maxval",
-		"pad=w="+side+":h="+side+":color=black@0:eval=frame"), ",")
+		"pad=w="+canvas+":h="+canvas+":color=black@0:eval=frame"), ",")
 }
 
 // grid selects the wanted instants. Decoding ends after the last.
@@ -138,7 +138,7 @@ func start(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode
 // frames reads one frame after the other. It returns nil at the end of the output, and
 // errBreak when yield returns false.
 func (p *process) frames(opts Options, mode mode, yield func(Frame) bool) error {
-	c := newCanvas(opts.LongSide)
+	c := newCanvas(canvasSide(opts))
 	var last Frame
 	for {
 		err := c.read(p.canvases)

@@ -1,5 +1,5 @@
 """Turns the outputs of a model into detections. Each way to decode gives the boxes of places on
-the paper and the score of each class there; select() chooses among them for all ways."""
+the paper and the score of each class there; select() chooses among them."""
 
 import numpy as np
 
@@ -81,14 +81,20 @@ def classes_of(outputs, rules):
 
 def select(outputs, rules, placement, wanted):
     """Returns the boxes (shares of the frame), scores and classes of one frame, best score
-    first. wanted is a set of classes. The rules are those of gpu/worker/src/boxes.js."""
+    first. wanted is a set of classes."""
     boxes, scores, classes, places = WAYS[rules.decode](outputs, rules, placement.paper)
     order = np.lexsort((places, -scores))[: rules.most]
-    boxes, scores, classes = placement.to_frame(boxes[order]), np.clip(scores[order], 0, 1), classes[order]
-    good = np.isin(classes, list(wanted)) & (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
-    boxes, scores, classes = boxes[good], scores[good], classes[good]
+    order = order[np.isin(classes[order], list(wanted))]
+    return distinct(placement.to_frame(boxes[order]), np.clip(scores[order], 0, 1), classes[order], rules)
+
+
+def distinct(boxes, scores, classes, rules):
+    """Returns one box for each object, best score first. The rules are those of
+    gpu/worker/src/boxes.js."""
+    order = np.argsort(-scores, kind="stable")
+    order = order[(boxes[order, 2] > boxes[order, 0]) & (boxes[order, 3] > boxes[order, 1])]
     kept = []
-    for i in range(len(scores)):
+    for i in order:
         rivals = [j for j in kept if classes[j] == classes[i]]
         if not rivals or not _same(boxes[rivals], boxes[i], rules).any():
             kept.append(i)

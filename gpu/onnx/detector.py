@@ -5,6 +5,8 @@ import asyncio
 import hashlib
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,8 @@ from terms import Encoder
 # Bounds of a request, as in gpu/worker/src/detect.js.
 MAX_FRAMES, MAX_TERMS = 64, 256
 PERSON = "person"
+# Degrees by which a frame is turned for a second look, as in gpu/worker/src/rotate.js.
+ANGLES = (-8, 8, 180)
 # The outputs with a row for each detection or frame, with their types and the rest of their shape.
 OUTPUTS = {
     "BOXES": ("FP32", [4]),
@@ -34,6 +38,17 @@ OUTPUTS = {
 }
 # These are sent only when requested by name.
 EXTRA = {"COLORS", "SHADES"}
+
+
+@dataclass
+class Asked:
+    """What is asked about the frames of a request."""
+
+    classes: dict  # the term of each class that is asked for, as indices
+    person: int  # the class of people, or -1
+    queries: Any  # the encoded terms of an open model
+    turned: bool  # look at turned views, too
+    outputs: set
 
 
 class Detector:
@@ -61,16 +76,15 @@ class Detector:
     def _warm(self):
         """Runs each size of a batch once: the first run of a device takes seconds, for which no
         client should wait. Checks that the labels fit the outputs."""
-        values, _ = pictures.prepare(np.zeros((360, 640, 3), np.uint8), self._rules.input)
-        queries = self._terms.encode(("nothing",)) if self._terms else None
-        try:
-            for size in self._session.sizes:
-                outputs = self._session.run((values.shape, queries), [values] * size)[0]
-        except Exception as error:
-            raise ManifestError(f"input: the model refuses a picture: {one_line(error)}") from error
+        black = np.zeros((360, 640, 3), np.uint8)
+        values, _ = pictures.prepare(black, self._rules.input)
+        outputs = _run_all(self._session, values, self._terms.encode(("nothing",)) if self._terms else None)
         count = decode.classes_of(outputs, self._rules.output)
         if self._terms is None and count != len(self._rules.labels):
             raise ManifestError(f"labels: {len(self._rules.labels)} names, but the model has {count} classes")
+        if self._pose:
+            square, values = self._pose.prepare(black, np.array([0, 0, 1, 1]))
+            self._pose.joints(_run_all(self._pose.session, values, None), square, black)
 
     async def close(self):
         for batcher in filter(None, (self._frames, self._people)):
@@ -96,21 +110,22 @@ class Detector:
         names = self._wanted(request)
         terms = _terms(_input(request, "TERMS"))
         frames = _frames(_input(request, "FRAMES"))
-        pose = "WANT_POSE" in request.inputs and bool(request.inputs["WANT_POSE"].array("BOOL").any())
+        pose, turned = _flag(request, "WANT_POSE"), _flag(request, "WANT_ROTATIONS")
         known, classes, queries = self._classes(terms)
-        wants = names if pose else names - {"KEYPOINTS"}
+        person = next((cls for cls, term in classes.items() if terms[term] == PERSON), -1)
+        asked = Asked(classes, person, queries, turned, names if pose else names - {"KEYPOINTS"})
         self.admit(len(frames))
         self._accepted += len(frames)
         try:
             # One group: an error of one frame cancels the others.
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._frame(i, frame, classes, queries, wants)) for i, frame in enumerate(frames)]
+                tasks = [group.create_task(self._frame(i, frame, asked)) for i, frame in enumerate(frames)]
         except ExceptionGroup as failed:
             raise failed.exceptions[0]
         finally:
             self._accepted -= len(frames)
         values = _rows([task.result() for task in tasks], known)
-        return [(name, kind, values[name]) for name, (kind, _) in OUTPUTS.items() if name in (request.outputs or wants)]
+        return [(name, kind, values[name]) for name, (kind, _) in OUTPUTS.items() if name in (request.outputs or asked.outputs)]
 
     def _wanted(self, request):
         if request.outputs is None:
@@ -120,8 +135,7 @@ class Detector:
         return request.outputs
 
     def _classes(self, terms):
-        """Returns whether the model knows each term, the term of each class that is asked for, and
-        the encoded terms of an open model."""
+        """Returns whether the model knows each term, and the fields of Asked."""
         if self._terms:
             known = self._terms.known(terms)
             asked = tuple(term for term, fits in zip(terms, known) if fits)
@@ -129,28 +143,36 @@ class Detector:
         indices = {label: i for i, label in enumerate(self._rules.labels) if label}
         return [term in indices for term in terms], {indices[term]: i for i, term in enumerate(terms) if term in indices}, None
 
-    async def _frame(self, index, frame, classes, queries, wants):
+    async def _frame(self, index, frame, asked):
         """Returns the boxes, scores, terms, poses, colors and shades of a frame."""
-        picture, values, placement = await self._in_pool(self._read, index, frame)
-        person = self._rules.labels.index(PERSON) if PERSON in self._rules.labels else -1
+        picture = await self._in_pool(pictures.decode, index, frame)
         boxes, scores, found = np.zeros((0, 4)), np.zeros(0), np.zeros(0, int)
-        if classes:
-            outputs = await self._frames.submit((values.shape, queries), values)
-            boxes, scores, found = await self._in_pool(decode.select, outputs, self._rules.output, placement, classes)
+        if asked.classes:
+            angles = (0, *ANGLES) if asked.turned else (0,)
+            views = await asyncio.gather(*(self._look(picture, degrees, asked) for degrees in angles))
+            boxes, scores, found = views[0]
+            if asked.turned:
+                boxes, scores, found = decode.distinct(*map(np.concatenate, zip(*views)), self._rules.output)
         joints = np.zeros((len(scores), poses.JOINTS, 3), np.float32)
-        if "KEYPOINTS" in wants and self._people:
-            people = np.flatnonzero((found == person) & (scores >= poses.MIN_PERSON_SCORE))[: poses.MAX_POSES]
+        if "KEYPOINTS" in asked.outputs and self._people:
+            people = np.flatnonzero((found == asked.person) & (scores >= poses.MIN_PERSON_SCORE))[: poses.MAX_POSES]
             for i, pose in zip(people, await asyncio.gather(*(self._estimate(picture, boxes[i]) for i in people))):
                 joints[i] = pose
         shares = np.zeros((len(scores), len(colors.COLUMNS)), np.float32)
-        if "COLORS" in wants and len(scores):
-            shares = await self._in_pool(colors.shares, picture, boxes, found == person)
-        parts = await self._in_pool(pictures.shades, picture) if "SHADES" in wants else np.zeros((pictures.CELLS, pictures.CELLS))
-        return boxes, scores, [classes[cls] for cls in found.tolist()], joints, shares, parts
+        if "COLORS" in asked.outputs and len(scores):
+            shares = await self._in_pool(colors.shares, picture, boxes, found == asked.person)
+        shades = await self._in_pool(pictures.shades, picture) if "SHADES" in asked.outputs else np.zeros((pictures.CELLS, pictures.CELLS))
+        return boxes, scores, [asked.classes[cls] for cls in found.tolist()], joints, shares, shades
 
-    def _read(self, index, frame):
-        picture = pictures.decode(index, frame)
-        return picture, *pictures.prepare(picture, self._rules.input)
+    async def _look(self, picture, degrees, asked):
+        """Returns what is found in a turned picture, in places of the upright one."""
+        values, placement = await self._in_pool(self._view, picture, degrees)
+        outputs = await self._frames.submit((values.shape, asked.queries), values)
+        boxes, scores, found = await self._in_pool(decode.select, outputs, self._rules.output, placement, asked.classes)
+        return pictures.turn_back(boxes, picture, degrees) if degrees else boxes, scores, found
+
+    def _view(self, picture, degrees):
+        return pictures.prepare(pictures.turn(picture, degrees) if degrees else picture, self._rules.input)
 
     async def _estimate(self, picture, box):
         square, values = await self._in_pool(self._pose.prepare, picture, box)
@@ -161,10 +183,22 @@ class Detector:
         return self._loop.run_in_executor(self._pool, work, *arguments)
 
 
+def _run_all(session, values, queries):
+    """Runs each size of a batch, and returns the outputs for one of its inputs."""
+    try:
+        return [session.run((values.shape, queries), [values] * size)[0] for size in session.sizes][0]
+    except Exception as error:
+        raise ManifestError(f"input: the model refuses a picture: {one_line(error)}") from error
+
+
 def _input(request, name):
     if name not in request.inputs:
         raise ProtocolError(400, f"input {name}: required")
     return request.inputs[name]
+
+
+def _flag(request, name):
+    return name in request.inputs and bool(request.inputs[name].array("BOOL").any())
 
 
 def _terms(tensor):

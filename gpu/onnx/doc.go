@@ -20,7 +20,7 @@
 // are dropped. Every size of a batch has run once before the server is ready. Scores can differ
 // in the last digits with the size of a batch, so the same request may differ by as much.
 //
-// Colors, poses and pixels follow the worker's rules in code of their own. A test shows frames to
+// Colors, poses, turned views and pixels follow the worker's rules in code of their own. A test shows frames to
 // both: no score, share of a color or coordinate may differ by more than .001.
 //
 // The tests run with the packages of requirements.txt (make test-setup), on the CPU. There was no

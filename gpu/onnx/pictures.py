@@ -97,17 +97,42 @@ def _values(pixels, rules):
 def crop(picture, square, rules):
     """Cuts a square (x, y, side in pixels) out of a frame and scales it bilinearly. It may reach
     beyond the frame. Returns the input of a model as prepare() does."""
-    height, width = picture.shape[:2]
     x, y, side = square
-    size = rules.size[0]
-    at = (np.arange(size) + 0.5) * (side / size) - 0.5
-    (x0, x1, fx, in_x), (y0, y1, fy, in_y) = (_neighbors(start + at, length) for start, length in ((x, width), (y, height)))
-    fx, fy = fx[None, :, None], fy[:, None, None]
-    upper = picture[y0][:, x0] * (1 - fx) + picture[y0][:, x1] * fx
-    lower = picture[y1][:, x0] * (1 - fx) + picture[y1][:, x1] * fx
-    pixels = np.floor(upper * (1 - fy) + lower * fy + 0.5)
-    pixels[~(in_y[:, None] & in_x[None, :])] = rules.pad
-    return _values(pixels.astype(np.uint8), rules)
+    at = (np.arange(rules.size[0]) + 0.5) * (side / rules.size[0]) - 0.5
+    return _values(_between(picture, (x + at)[None], (y + at)[:, None], rules.pad), rules)
+
+
+def turn(picture, degrees):
+    """Turns a picture clockwise around its center. Corners are cut off."""
+    height, width = picture.shape[:2]
+    x, y = _turned(np.arange(width)[None] + 0.5, np.arange(height)[:, None] + 0.5, width, height, -degrees)
+    return _between(picture, x - 0.5, y - 0.5, 0)
+
+
+def turn_back(boxes, picture, degrees):
+    """Returns boxes of the same size around the same points of the upright picture."""
+    height, width = picture.shape[:2]
+    half = (boxes[:, 2:] - boxes[:, :2]) / 2
+    middle = (boxes[:, :2] + boxes[:, 2:]) / 2 * [width, height]
+    middle = np.stack(_turned(middle[:, 0], middle[:, 1], width, height, -degrees), 1) / [width, height]
+    return np.clip(np.concatenate([middle - half, middle + half], 1), 0, 1)
+
+
+def _turned(x, y, width, height, degrees):
+    cos, sin = np.cos(degrees * np.pi / 180), np.sin(degrees * np.pi / 180)
+    dx, dy = x - width / 2, y - height / 2
+    return width / 2 + cos * dx - sin * dy, height / 2 + sin * dx + cos * dy
+
+
+def _between(picture, x, y, outside):
+    """Reads pixels at places between others, bilinearly."""
+    (x0, x1, fx, in_x), (y0, y1, fy, in_y) = _neighbors(x, picture.shape[1]), _neighbors(y, picture.shape[0])
+    fx, fy = fx[..., None], fy[..., None]
+    upper = picture[y0, x0] * (1 - fx) + picture[y0, x1] * fx
+    lower = picture[y1, x0] * (1 - fx) + picture[y1, x1] * fx
+    pixels = np.floor(upper * (1 - fy) + lower * fy + 0.5).astype(np.uint8)
+    pixels[~(in_y & in_x)] = outside
+    return pixels
 
 
 def _neighbors(at, length):

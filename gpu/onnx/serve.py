@@ -2,6 +2,7 @@
 it, and what a manifest holds."""
 
 import argparse
+import asyncio
 import json
 import sys
 from importlib.metadata import version
@@ -16,8 +17,12 @@ from session import PROVIDERS
 
 MODEL, VERSION, PROGRAM = "detect", "1", "vqa-onnx"
 MAX_BODY_BYTES = 64 << 20
+# Most bodies that are read at once: it bounds the memory.
+READERS = 16
 DETECTOR = web.AppKey("detector", Detector)
 METADATA = web.AppKey("metadata", dict)
+READING = web.AppKey("reading", asyncio.Semaphore)
+READ_S = web.AppKey("read_s", float)
 
 
 @web.middleware
@@ -27,6 +32,8 @@ async def errors(request, handler):
         return await handler(request)
     except ProtocolError as error:
         status, text = error.status, str(error)
+    except TimeoutError:
+        status, text = 408, "the body did not arrive in time"
     except web.HTTPException as error:  # of aiohttp: an unknown route, a body over the limit
         status, text = error.status, error.reason
     return web.json_response({"error": text}, status=status, headers={"Retry-After": "1"} if status == 429 else None)
@@ -35,7 +42,9 @@ async def errors(request, handler):
 async def infer(request):
     detector = request.app[DETECTOR]
     detector.admit(1)  # before the body is read
-    parsed = parse_request(await request.read(), request.headers.get("Inference-Header-Content-Length"))
+    async with request.app[READING]:
+        body = await asyncio.wait_for(request.read(), request.app[READ_S])
+    parsed = parse_request(body, request.headers.get("Inference-Header-Content-Length"))
     body, header_length = encode_response(MODEL, VERSION, parsed, await detector.detect(parsed))
     if header_length is None:
         return web.Response(body=body, content_type="application/json")
@@ -75,6 +84,7 @@ def metadata(detector, rules, options):
             {"name": "FRAMES", "datatype": "BYTES", "shape": [-1]},
             {"name": "TERMS", "datatype": "BYTES", "shape": [-1]},
             {"name": "WANT_POSE", "datatype": "BOOL", "shape": [1]},
+            {"name": "WANT_ROTATIONS", "datatype": "BOOL", "shape": [1]},
         ],
         "outputs": [{"name": name, "datatype": kind, "shape": [-1, *shape]} for name, (kind, shape) in OUTPUTS.items()],
         "parameters": parameters,
@@ -91,6 +101,8 @@ def application(options):
     app.router.add_get(model, lambda request: web.json_response(request.app[METADATA]))
     app.router.add_get(f"{model}/stats", statistics)
     app.router.add_post(f"{model}/infer", infer)
+
+    app[READING], app[READ_S] = asyncio.Semaphore(READERS), options.read_s
 
     async def load(app):
         rules, content = manifest.load(options.manifest)
@@ -121,6 +133,7 @@ def main():
     parser.add_argument("--batch", type=sizes, default="1,2,4,8,16", help="sizes of a batch")
     parser.add_argument("--wait-ms", type=float, default=5, help="longest wait of a frame for others, in ms")
     parser.add_argument("--queue", type=int, default=256, help="most unanswered frames; requests beyond are refused with 429")
+    parser.add_argument("--read-s", type=float, default=30, help="longest time for the body of a request, in s")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument("--port", type=int, default=8000)
     options = parser.parse_args()

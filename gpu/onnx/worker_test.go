@@ -55,7 +55,7 @@ func TestAgreesWithTheWorker(t *testing.T) {
 	require.NoError(t, err)
 	got, err := served.Info(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(want, got, cmpopts.IgnoreFields(gpu.Info{}, "Worker", "Concurrency", "Rotations", "PPM")))
+	require.Empty(t, cmp.Diff(want, got, cmpopts.IgnoreFields(gpu.Info{}, "Worker", "Concurrency", "PPM")))
 
 	const demo = "../../handlers/intake/demo/clips/"
 	frames := read(t, "../worker/testdata/stop-sign.jpg", "testdata/person.jpg")
@@ -70,6 +70,13 @@ func TestAgreesWithTheWorker(t *testing.T) {
 		b, err := served.Detect(t.Context(), req)
 		require.NoError(t, err)
 		require.Empty(t, cmp.Diff(a, b, cmpopts.EquateApprox(0, tolerance)), "frame %d", i)
+
+		turned := gpu.Request{Frames: [][]byte{frame}, Terms: want.Vocabulary, WantRotations: true}
+		c, err := embedded.Detect(t.Context(), turned)
+		require.NoError(t, err)
+		d, err := served.Detect(t.Context(), turned)
+		require.NoError(t, err)
+		require.Empty(t, cmp.Diff(c, d, cmpopts.EquateApprox(0, tolerance)), "frame %d, turned", i)
 		detections += len(a.Frames[0])
 		for _, d := range a.Frames[0] {
 			if d.Keypoints != nil {

@@ -34,7 +34,7 @@
 // Tests compare their outputs with those of the originals.
 //
 // The sources are read from the repository's gpu/worker folder with its node_modules (`npm
-// ci --ignore-scripts`). They are not embedded into the program: 80 MB of models and
+// ci --ignore-scripts`). They are not embedded into the program: 65 MB of models and
 // runtime would have to be unpacked at every upgrade, and the program runs from its
 // checkout.
 package worker

@@ -13,12 +13,12 @@ import (
 	gpufixture "vqa/gpu/fixture"
 )
 
-// painter is an engine that names colors.
+// painter is an engine that names colors and reads PPM.
 type painter struct{ *gpufixture.Engine }
 
 func (p painter) Info(ctx context.Context) (gpu.Info, error) {
 	info, err := p.Engine.Info(ctx)
-	info.Colors = []string{"blue", "red"}
+	info.Colors, info.PPM = []string{"blue", "red"}, true
 	return info, err
 }
 
@@ -57,6 +57,7 @@ func TestEngineIsAskedForWhatTheQuestionNeeds(t *testing.T) {
 		for _, call := range engine.Calls() {
 			require.Equal(t, c.pose, call.WantPose, c.prompt)
 			require.True(t, call.WantColors, c.prompt)
+			require.Equal(t, "P6\n", string(call.Frames[0][:3]), c.prompt)
 		}
 	}
 }
@@ -71,5 +72,6 @@ func TestColorsOfAnEngineWithoutColors(t *testing.T) {
 	require.Equal(t, answer.Indeterminate, a.Result.Answer, "a sign is there, its color is not known")
 	for _, call := range engine.Calls() {
 		require.False(t, call.WantColors, "asking would fail")
+		require.Equal(t, "\xff\xd8", string(call.Frames[0][:2]), "JPEG is what every engine reads")
 	}
 }
