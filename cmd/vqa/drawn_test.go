@@ -120,7 +120,7 @@ func checkNarrative(t *testing.T, d Scene, c *apiClient, videoID string) {
 			require.True(t, tells(thing.Class, possible.From, sure.From+sampleS, "appear", "enter"), "%s comes in %v: %v", thing.Class, sure, entries)
 		}
 		if sure.To < float64(d.Seconds) {
-			require.True(t, tells(thing.Class, sure.To-sampleS, possible.To+sampleS, "no longer in view", "leave"),
+			require.True(t, tells(thing.Class, sure.To-sampleS, possible.To+sampleS, "no longer visible", "leave"),
 				"%s goes after %v: %v", thing.Class, sure, entries)
 		}
 	}

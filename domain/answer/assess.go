@@ -84,7 +84,7 @@ func needsOf(t query.Thing) needs {
 			continue
 		}
 		n.Pose, n.Colors = n.Pose || row.Needs.Pose, n.Colors || row.Needs.Colors
-		n.PerSecond = max(n.PerSecond, row.Needs.PerSecond)
+		n.PerSecond, n.Seconds = max(n.PerSecond, row.Needs.PerSecond), max(n.Seconds, row.Needs.Seconds)
 		n.passes = n.passes || row.Moment && row.Needs.PerSecond == 0
 	}
 	return n
@@ -101,6 +101,7 @@ func Needs(q query.Query) predicate.Needs {
 	for _, t := range query.Things(typed.Body) {
 		n := needsOf(t)
 		all.Pose, all.Colors, all.PerSecond = all.Pose || n.Pose, all.Colors || n.Colors, max(all.PerSecond, n.PerSecond)
+		all.Seconds = max(all.Seconds, n.Seconds)
 	}
 	return all
 }

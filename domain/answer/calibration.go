@@ -119,8 +119,9 @@ func (p Parameters) probabilityAmong(d evidence.Detection, f predicate.Frame, mi
 	return out
 }
 
-func (p Parameters) linker(aspect float64) evidence.Linker {
-	return evidence.Linker{Aspect: aspect, GapS: p.GapS, Overlap: p.LinkOverlap, Distance: p.LinkDistance}
+// linker follows objects. A track may miss one sample, however far apart the samples are.
+func (p Parameters) linker(ev evidence.Evidence) evidence.Linker {
+	return evidence.Linker{Aspect: ev.AspectRatio(), GapS: max(p.GapS, 2.1*ev.IntervalS), Overlap: p.LinkOverlap, Distance: p.LinkDistance}
 }
 
 // Calibrations are measured calibrations, by the name of the weights (gpu.Info, Weights). Those that are

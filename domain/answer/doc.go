@@ -36,6 +36,11 @@
 // marginal. A no is never surer than CapPrior when something was detected that only the prior of people
 // who ask speaks against.
 //
+// # Other uses
+//
+// [Observe] gives the objects of any things, linked and judged as for an answer. Narratives, annotated
+// videos and the boxes of live streams are made of them.
+//
 // # Guarantees
 //
 // An indeterminate result has confidence 0. Every confidence is within 0..1. Clips are ordered, disjoint,

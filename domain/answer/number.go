@@ -17,6 +17,8 @@ const mostCounted = evidence.MaxLinked
 type instance struct {
 	p      float64
 	object predicate.Object
+	// index is that of the object in its thing.
+	index int32
 }
 
 // ranks are the probabilities of the instances of some things in each frame, the best first. The kth is
@@ -27,19 +29,21 @@ func (e trial) ranks(things ...*thing) [][]float64 {
 	for _, t := range things {
 		p := e.probabilities(t, 0, len(t.conditions))
 		for i, o := range t.objects {
-			frames[o.Frame] = append(frames[o.Frame], instance{float64(p[i]), o})
+			frames[o.Frame] = append(frames[o.Frame], instance{float64(p[i]), o, int32(i)})
 		}
 	}
 	for f, all := range frames {
-		out[f] = e.counted(all)
+		for _, k := range e.counted(all) {
+			out[f] = append(out[f], k.p)
+		}
 		frames[f] = nil
 	}
 	return out
 }
 
-// counted are the probabilities of the instances of one frame, the best first. A further instance loses
-// log odds, and a weaker box in a surer one is a part of it.
-func (e trial) counted(all []instance) []float64 {
+// counted are the instances of one frame, the best first. A further instance loses log odds, and a weaker
+// box in a surer one is a part of it.
+func (e trial) counted(all []instance) []instance {
 	slices.SortStableFunc(all, func(a, b instance) int { return cmp.Compare(b.p, a.p) })
 	var kept []instance
 	for _, o := range all {
@@ -54,12 +58,8 @@ func (e trial) counted(all []instance) []float64 {
 		}
 		kept = append(kept, o)
 	}
-	p := make([]float64, len(kept))
-	for i, o := range kept {
-		p[i] = o.p
-	}
-	slices.SortFunc(p, func(a, b float64) int { return cmp.Compare(b, a) })
-	return p
+	slices.SortStableFunc(kept, func(a, b instance) int { return cmp.Compare(b.p, a.p) })
+	return kept
 }
 
 // atLeast is the series of at least k instances.

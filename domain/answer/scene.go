@@ -21,6 +21,8 @@ type thing struct {
 	// tracks are indices of objects. It is nil when no condition looks along a track.
 	tracks [][]int32
 	linker evidence.Linker
+	// follow links the objects although no condition looks along a track.
+	follow bool
 	// narrower is true when the classes cover more than the word, covers when they cover all of it.
 	narrower, covers bool
 }
@@ -62,7 +64,7 @@ func classesOf(term string, ev evidence.Evidence, cal Calibration) classes {
 
 // newThing prepares a noun phrase for some evidence.
 func newThing(t query.Thing, ev evidence.Evidence, cal Calibration) *thing {
-	out := &thing{Thing: t, classes: classesOf(t.Term, ev, cal), linker: cal.linker(ev.AspectRatio())}
+	out := &thing{Thing: t, classes: classesOf(t.Term, ev, cal), linker: cal.linker(ev)}
 	out.narrower = cal.Vocabulary.Narrower(t.Term)
 	all, ok := cal.Vocabulary.Lookup(t.Term)
 	out.covers = !ok || cal.Vocabulary.Covers(t.Term) && len(out.names) == len(all)
@@ -88,7 +90,7 @@ func (t *thing) vague() bool {
 
 // followed reports whether the objects must be linked to tracks.
 func (t *thing) followed() bool {
-	return slices.ContainsFunc(t.conditions, func(c condition) bool { return c.test.Along != nil })
+	return t.follow || slices.ContainsFunc(t.conditions, func(c condition) bool { return c.test.Along != nil })
 }
 
 // detailed reports whether more than the boxes of the frames is needed.
@@ -222,9 +224,10 @@ func (c *condition) judge(s *predicate.Scene, t *thing) {
 	}
 	if c.test.Along != nil {
 		var out []float32
+		all := predicate.AllOf(t.objects, t.tracks)
 		for _, index := range t.tracks {
 			out = slices.Grow(out[:0], len(index))[:len(index)]
-			c.test.Along(predicate.Track{Scene: s, Objects: t.objects, Readings: c.readings, Index: index, All: t.tracks}, out)
+			c.test.Along(predicate.Track{Scene: s, Objects: t.objects, Readings: c.readings, Index: index, All: all}, out)
 			for k, i := range index {
 				c.fits[i] = out[k]
 			}

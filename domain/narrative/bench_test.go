@@ -2,6 +2,7 @@ package narrative_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"vqa/domain/answer"
@@ -18,7 +19,7 @@ func BenchmarkFourHours(b *testing.B) {
 		x, y, dx    float64
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	ev := evidence.Evidence{Terms: coco, IntervalS: .5, DurationS: samples / 2}
+	ev := evidence.Evidence{Terms: coco, Known: slices.Repeat([]bool{true}, len(coco)), IntervalS: .5, DurationS: samples / 2}
 	var street [objects]passing
 	for i := range samples {
 		f := evidence.Frame{At: float64(i) / 2}

@@ -2,15 +2,14 @@ package narrative
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
-	"vqa/domain/answer"
 	"vqa/domain/evidence"
 )
 
 const (
-	// maxCounted is the largest number of objects of one kind whose changes are described one
-	// by one.
+	// maxCounted is the largest number of objects of one kind whose changes are described one by one.
 	maxCounted = 6
 	// maxKinds is the number of kinds of objects that one sentence names.
 	maxKinds = 6
@@ -18,116 +17,88 @@ const (
 
 // opening names the objects in view at the beginning.
 func (s scene) opening() event {
-	e := event{rank: rankOpening}
-	switch there := s.inView(func(t *object) bool { return s.presentAtStart(t) }); {
+	there := s.inView(func(o *object) bool { return !s.Views[o.firstFrame()].Cut && o.First()-s.Times[0] < 1.5*s.IntervalS })
+	text := sentence(there, "in view")
+	switch {
 	case len(s.objects) == 0:
-		e.Text = sentence("no object in the video can be named with certainty")
+		text = sentence("no object in the video can be named with certainty")
 	case there == "":
-		e.Text = sentence("at first no object in view can be named with certainty")
-	default:
-		e.Text = sentence(there, "in view")
+		text = sentence("at first no object in view can be named with certainty")
 	}
-	return e
+	return event{Entry: Entry{Text: text}, rank: rankOpening}
 }
 
 // sceneChanges name the objects in view after each cut.
 func (s scene) sceneChanges() []event {
 	var out []event
-	for _, i := range s.cuts {
-		at := s.at[i]
-		there := s.inView(func(t *object) bool { return t.first().At == at })
-		out = append(out, event{Entry{at, sentence("the scene changes:", there, "in view")}, rankCut, s.endS - at})
+	for i, v := range s.Views {
+		if !v.Cut || i == 0 {
+			continue
+		}
+		text := sentence("the scene changes")
+		if there := s.inView(func(o *object) bool { return o.firstFrame() == i }); there != "" {
+			text = sentence("the scene changes:", there, "in view")
+		}
+		out = append(out, event{Entry{s.Times[i], text}, rankCut, s.endS - s.Times[i]})
 	}
 	return out
 }
 
-// inView lists objects with their verb: people first, then the objects that stay longest. It is
-// empty without an object.
+// inView lists objects that are there without having come, with their verb: people first, then the objects
+// that stay longest. It is empty without an object.
 func (s scene) inView(belongs func(*object) bool) string {
-	type kind struct {
-		noun    noun
-		count   int
-		seconds float64
-	}
-	var kinds []kind
-	for _, t := range s.objects {
-		if !belongs(t) {
-			continue
+	count, seconds := map[noun]int{}, map[noun]float64{}
+	for _, o := range s.objects {
+		if _, comes := s.comes(o); !comes && belongs(o) {
+			count[o.noun] = min(count[o.noun]+1, s.most[o.noun])
+			seconds[o.noun] = max(seconds[o.noun], o.seconds())
 		}
-		k := slices.IndexFunc(kinds, func(k kind) bool { return k.noun == t.noun })
-		if k < 0 {
-			k = len(kinds)
-			kinds = append(kinds, kind{noun: t.noun})
-		}
-		kinds[k].count++
-		kinds[k].seconds = max(kinds[k].seconds, t.seconds())
 	}
-	slices.SortStableFunc(kinds, func(a, b kind) int {
+	if len(count) == 0 {
+		return ""
+	}
+	kinds := slices.SortedFunc(maps.Keys(count), func(a, b noun) int {
 		switch person := irregularNouns["person"]; {
-		case a.noun == person:
+		case a == person:
 			return -1
-		case b.noun == person:
+		case b == person:
 			return 1
 		}
-		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.noun.one, b.noun.one))
+		return cmp.Or(cmp.Compare(seconds[b], seconds[a]), cmp.Compare(a.one, b.one))
 	})
 	var words []string
 	for _, k := range kinds[:min(len(kinds), maxKinds)] {
-		words = append(words, k.noun.some(k.count))
+		words = append(words, k.some(count[k]))
 	}
-	switch {
-	case len(kinds) == 0:
-		return ""
-	case len(kinds) == 1 && kinds[0].count == 1:
+	if len(kinds) == 1 && count[kinds[0]] == 1 {
 		return words[0] + " is"
 	}
 	return list(words) + " are"
 }
 
-// entrySide is the side of the frame by which an object enters, or empty.
-func (s scene) entrySide(t *object) evidence.Side { return t.track().Entry(s.intervalS) }
-
-// exitSide is the side of the frame by which an object leaves, or empty.
-func (s scene) exitSide(t *object) evidence.Side { return t.track().Exit(s.intervalS) }
-
-func (t *object) track() answer.Track { return answer.Track{Points: t.points} }
-
-// presentAtStart reports whether an object is in view from the first sample on. A track that
-// begins a little later may count as well (answer.Track.Comes).
-func (s scene) presentAtStart(t *object) bool {
-	_, comes := t.track().Enters(s.at[0], s.intervalS)
-	return !comes
-}
-
-// presentAtEnd reports whether an object is in view until the last sample.
-func (s scene) presentAtEnd(t *object) bool {
-	_, goes := t.track().Leaves(s.at[len(s.at)-1], s.intervalS)
-	return !goes
-}
-
-// change is one or more objects of one kind that come or go at the same sample and side.
+// change is one or more objects of one kind that come or go at the same time and side.
 type change struct {
-	// sampleS is the sample that shows the object first or last. exactS is the time of the
-	// entry.
-	sampleS, exactS float64
-	noun            noun
-	side            evidence.Side
-	count           int
-	seconds         float64
+	// sampleS is the time of the frame that shows the objects first or last, atS that of the entry.
+	sampleS, atS float64
+	noun         noun
+	side         evidence.Side
+	count        int
+	seconds      float64
+	// alone is true when no other object of the kind is there right before, or right after.
+	alone bool
 }
 
-// groupChanges merges equal changes and orders them by time.
-func groupChanges(changes []change) []change {
+// grouped merges equal changes and orders them by time.
+func grouped(changes []change) []change {
 	slices.SortStableFunc(changes, func(a, b change) int {
-		// A change without a side comes last: its entry is later, at the sample that misses it.
+		// A change without a side comes last: its entry is later, at the frame that misses it.
 		return cmp.Or(cmp.Compare(a.sampleS, b.sampleS), cmp.Compare(a.noun.one, b.noun.one), cmp.Compare(b.side, a.side))
 	})
 	var out []change
 	for _, c := range changes {
 		if n := len(out); n > 0 && out[n-1].sampleS == c.sampleS && out[n-1].noun == c.noun && out[n-1].side == c.side {
-			out[n-1].count++
-			out[n-1].exactS = min(out[n-1].exactS, c.exactS)
-			out[n-1].seconds = max(out[n-1].seconds, c.seconds)
+			last := &out[n-1]
+			last.count, last.seconds, last.alone = last.count+1, max(last.seconds, c.seconds), last.alone && c.alone
 			continue
 		}
 		out = append(out, c)
@@ -135,43 +106,37 @@ func groupChanges(changes []change) []change {
 	return out
 }
 
-// before returns the time of the last sample before at, or of the first sample.
-func (s scene) before(at float64) float64 {
-	i, _ := slices.BinarySearch(s.at, at)
-	return s.at[max(i-1, 0)]
-}
-
 // appearances describe the objects that come into view.
 func (s scene) appearances() []event {
 	var changes []change
-	for _, t := range s.objects {
-		at := t.first().At
-		if s.presentAtStart(t) || slices.ContainsFunc(s.cuts, func(i int) bool { return s.at[i] == at }) {
-			continue
+	for _, o := range s.objects {
+		if side, ok := s.comes(o); ok {
+			changes = append(changes, change{o.First(), o.First(), o.noun, side, 1, o.seconds(), s.alone(o, false)})
 		}
-		changes = append(changes, change{at, s.fine.firstSeen(t, s.before(at)), t.noun, s.entrySide(t), 1, t.seconds()})
 	}
 	var out []event
-	all := groupChanges(changes)
+	all := grouped(changes)
 	for i, c := range all {
 		total := s.visible(c.noun, c.sampleS)
 		for _, later := range all[i+1:] {
+			if later.sampleS == c.sampleS && later.noun == c.noun {
+				total -= later.count
+			}
 			if later.sampleS != c.sampleS {
 				break
 			}
-			if later.noun == c.noun {
-				total -= later.count
-			}
 		}
-		if total > maxCounted {
+		if total > maxCounted || c.side == "" && c.count >= total && !c.alone {
 			continue
 		}
-		what := c.noun.another(c.count, total)
-		text := sentence(what, verb(c.count, "appears", "appear"))
+		total = max(total, 1)
+		count := min(c.count, total)
+		what := c.noun.another(count, total)
+		text := sentence(what, verb(count, "appears", "appear"))
 		if c.side != "" {
-			text = sentence(what, verb(c.count, "enters", "enter"), "from the", string(c.side))
+			text = sentence(what, verb(count, "enters", "enter"), "from the", string(c.side))
 		}
-		out = append(out, event{Entry{c.exactS, text}, rankAppearing, c.seconds})
+		out = append(out, event{Entry{c.atS, text}, rankAppearing, c.seconds})
 	}
 	return out
 }
@@ -179,38 +144,38 @@ func (s scene) appearances() []event {
 // departures describe the objects that go out of view.
 func (s scene) departures() []event {
 	var changes []change
-	for _, t := range s.objects {
-		at := t.last().At
-		if s.presentAtEnd(t) || s.cutBetween(at, at+1.5*s.intervalS) {
+	for _, o := range s.objects {
+		side, ok := s.goes(o)
+		if !ok {
 			continue
 		}
-		to := s.exitSide(t)
-		exact := at // an object that leaves by a side is last seen there
-		if to == "" {
-			exact = s.fine.firstMissed(t, at+s.intervalS)
+		c := change{o.Last(), o.Last(), o.noun, side, 1, o.seconds(), s.alone(o, true)}
+		if side == "" {
+			c.atS = s.Times[min(o.lastFrame()+1, len(s.Times)-1)]
 		}
-		changes = append(changes, change{at, exact, t.noun, to, 1, t.seconds()})
+		changes = append(changes, c)
 	}
 	var out []event
 	gone, goneAt := map[noun]int{}, -1.0
-	for _, c := range groupChanges(changes) {
+	for _, c := range grouped(changes) {
 		if c.sampleS != goneAt {
 			gone, goneAt = map[noun]int{}, c.sampleS
 		}
 		total := s.visible(c.noun, c.sampleS) - gone[c.noun]
 		gone[c.noun] += c.count
-		if total > maxCounted {
+		if total > maxCounted || c.side == "" && c.count >= total && !c.alone {
 			continue
 		}
-		what := c.noun.of(c.count, total)
-		text := sentence(what, verb(c.count, "is", "are"), "no longer in view")
+		count := min(c.count, max(total, 1))
+		what := c.noun.of(count, total)
+		text := sentence(what, verb(count, "is", "are"), "no longer visible")
 		switch c.side {
 		case evidence.Left, evidence.Right:
-			text = sentence(what, verb(c.count, "leaves", "leave"), "to the", string(c.side))
+			text = sentence(what, verb(count, "leaves", "leave"), "to the", string(c.side))
 		case evidence.Top, evidence.Bottom:
-			text = sentence(what, verb(c.count, "leaves", "leave"), "at the", string(c.side))
+			text = sentence(what, verb(count, "leaves", "leave"), "at the", string(c.side))
 		}
-		out = append(out, event{Entry{c.exactS, text}, rankLeaving, c.seconds})
+		out = append(out, event{Entry{c.atS, text}, rankLeaving, c.seconds})
 	}
 	return out
 }

@@ -47,7 +47,7 @@ type event struct {
 // or when no object is certain enough for the calibration.
 func Write(ev evidence.Evidence, cal answer.Calibration) []Entry {
 	s := observe(ev, cal)
-	if len(s.at) == 0 {
+	if len(s.Times) == 0 {
 		return []Entry{{Text: "No frame of the video was examined."}}
 	}
 	events := []event{s.opening()}
@@ -55,7 +55,7 @@ func Write(ev evidence.Evidence, cal answer.Calibration) []Entry {
 	events = append(events, s.appearances()...)
 	events = append(events, s.departures()...)
 	events = append(events, s.movements()...)
-	events = append(events, s.postures(cal)...)
+	events = append(events, s.postures()...)
 	return s.entries(events)
 }
 

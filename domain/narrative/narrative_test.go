@@ -19,9 +19,33 @@ import (
 // testVideo is a video with two samples a second, into which a test puts objects.
 type testVideo struct {
 	frames [][]evidence.Detection
+	// background is the place of the camera at each sample, in widths of the frame; nil for an unknown one.
+	background func(i int) float64
 }
 
-func newVideo(n int) *testVideo { return &testVideo{make([][]evidence.Detection, n)} }
+func newVideo(n int) *testVideo { return &testVideo{frames: make([][]evidence.Detection, n)} }
+
+// filmed sets the place of the camera.
+func (r *testVideo) filmed(place func(i int) float64) *testVideo {
+	r.background = place
+	return r
+}
+
+// cutAt changes the scene at a sample.
+func (r *testVideo) cutAt(sample int) *testVideo {
+	return r.filmed(func(i int) float64 { return map[bool]float64{true: 70}[i >= sample] })
+}
+
+// shadesAt is the picture of an endless wall by a camera at a place.
+func shadesAt(place float64) []byte {
+	shades := make([]byte, evidence.Cells*evidence.Cells)
+	for i := range shades {
+		x, y := place+(float64(i%evidence.Cells)+.5)/evidence.Cells, (float64(i/evidence.Cells)+.5)/evidence.Cells
+		shade := 15 + 6*math.Sin(9*x+4*y) + 5*math.Sin(23*x-17*y) + 4*math.Sin(41*y+8*x)
+		shades[i] = byte(min(max(shade, 0), evidence.MaxShade))
+	}
+	return shades
+}
 
 // place is a box of a fifth of the frame's width around a center.
 func place(x, y float64) evidence.Box {
@@ -49,9 +73,13 @@ func (r *testVideo) still(class string, first, last int, x float64) *testVideo {
 }
 
 func (r *testVideo) evidence() evidence.Evidence {
-	ev := evidence.Evidence{Terms: coco, Known: make([]bool, len(coco)), IntervalS: .5, DurationS: float64(len(r.frames)) / 2}
+	ev := evidence.Evidence{Terms: coco, Known: slices.Repeat([]bool{true}, len(coco)), IntervalS: .5, DurationS: float64(len(r.frames)) / 2}
 	for i, d := range r.frames {
-		ev.Frames = append(ev.Frames, evidence.Frame{At: float64(i) / 2, Detections: d})
+		f := evidence.Frame{At: float64(i) / 2, Detections: d}
+		if r.background != nil {
+			f.Shades = shadesAt(r.background(i))
+		}
+		ev.Frames = append(ev.Frames, f)
 	}
 	return ev
 }
@@ -75,12 +103,12 @@ func TestWrite(t *testing.T) {
 		"a lasting weak one":         {newVideo(6).put("dog", .36, 0, 5, .5, .5, .5), entries{{0, "No object in the video can be named with certainty."}}},
 		"appears and disappears": {
 			newVideo(12).still("cat", 4, 8, .5),
-			entries{{0, "At first no object in view can be named with certainty."}, {2, "A cat appears."}, {4.5, "The cat is no longer in view."}},
+			entries{{0, "At first no object in view can be named with certainty."}, {2, "A cat appears."}, {4.5, "The cat is no longer visible."}},
 		},
 		"hidden for a moment": {newVideo(12).still("cat", 0, 4, .5).still("cat", 8, 11, .5), entries{{0, "A cat is in view."}}},
 		"hidden for longer": {
 			newVideo(16).still("cat", 0, 3, .5).still("cat", 12, 15, .5),
-			entries{{0, "A cat is in view."}, {2, "The cat is no longer in view."}, {6, "A cat appears."}},
+			entries{{0, "A cat is in view."}, {2, "The cat is no longer visible."}, {6, "A cat appears."}},
 		},
 		"crosses": {
 			newVideo(14).still("bench", 0, 13, .5).put("dog", .7, 3, 10, .02, .98, .8),
@@ -88,19 +116,19 @@ func TestWrite(t *testing.T) {
 		},
 		"moves about": {
 			newVideo(16).put("dog", .7, 0, 5, .2, .7, .5).put("dog", .7, 6, 15, .65, .25, .5),
-			entries{{0, "A dog is in view."}, {0, "The dog moves to the right."}, {3, "The dog moves to the left."}},
+			entries{{0, "A dog is in view."}, {0, "The dog moves to the right."}, {2.5, "The dog moves to the left."}},
 		},
 		"a third": {
 			newVideo(12).still("bottle", 0, 11, .1).still("bottle", 0, 5, .4).still("bottle", 3, 11, .7),
-			entries{{0, "Two bottles are in view."}, {1.5, "A third bottle appears."}, {3, "One of the three bottles is no longer in view."}},
+			entries{{0, "Two bottles are in view."}, {1.5, "A third bottle appears."}, {3, "One of the three bottles is no longer visible."}},
 		},
 		"two at once": {
 			newVideo(12).still("car", 0, 11, .1).put("car", .7, 4, 7, .35, .35, .5).put("car", .7, 4, 7, .7, .7, .5),
-			entries{{0, "A car is in view."}, {2, "Two more cars appear."}, {4, "Two of the three cars are no longer in view."}},
+			entries{{0, "A car is in view."}, {2, "Two more cars appear."}, {4, "Two of the three cars are no longer visible."}},
 		},
 		"both": {
 			newVideo(12).still("knife", 0, 6, .1).still("knife", 0, 6, .5),
-			entries{{0, "Two knives are in view."}, {3.5, "Both knives are no longer in view."}},
+			entries{{0, "Two knives are in view."}, {3.5, "Both knives are no longer visible."}},
 		},
 		"a crowd is not counted": {
 			newVideo(12).still("sheep", 0, 11, .02).still("sheep", 0, 11, .18).still("sheep", 0, 11, .34).still("sheep", 0, 11, .5).
@@ -108,21 +136,22 @@ func TestWrite(t *testing.T) {
 			entries{{0, "Six sheep are in view."}},
 		},
 		"a cut": {
-			newVideo(12).still("cat", 0, 5, .5).still("bus", 6, 11, .5).still("person", 6, 11, .2),
+			newVideo(12).still("cat", 0, 5, .5).still("bus", 6, 11, .5).still("person", 6, 11, .2).cutAt(6),
 			entries{{0, "A cat is in view."}, {3, "The scene changes: a person and a bus are in view."}},
 		},
 		"a cut between people": {
 			newVideo(12).still("person", 0, 5, .2).still("person", 0, 5, .8).
-				put("person", .7, 6, 11, 0, 0, .5).put("person", .7, 6, 11, 1, 1, .5), // half of each is in the frame
+				put("person", .7, 6, 11, 0, 0, .5).put("person", .7, 6, 11, 1, 1, .5).cutAt(6), // half of each is in the frame
 			entries{{0, "Two people are in view."}, {3, "The scene changes: two people are in view."}},
 		},
 		"two that move fast": {
 			newVideo(10).put("kite", .7, 0, 9, .1, .9, .2).put("kite", .7, 0, 9, .9, .1, .8),
 			entries{{0, "Two kites are in view."}, {0, "One of the two kites moves to the left."}, {0, "One of the two kites moves to the right."}},
 		},
-		"a jump, not a cut": {newVideo(12).still("dog", 0, 5, .1).still("dog", 6, 11, .9), entries{{0, "A dog is in view."}, {2.5, "The dog moves to the right."}}},
+		"a jump, not a cut": {newVideo(12).still("dog", 0, 5, .1).still("dog", 6, 11, .9), entries{{0, "A dog is in view."}}},
 		"the camera turns": {
-			newVideo(12).put("car", .7, 0, 11, .2, .6, .5).put("bench", .7, 0, 11, .4, .8, .5),
+			newVideo(12).put("car", .7, 0, 11, .2, .6, .5).put("bench", .7, 0, 11, .4, .8, .5).
+				filmed(func(i int) float64 { return -.4 * float64(i) / 11 }),
 			entries{{0, "A bench and a car are in view."}},
 		},
 		"a car or a truck": {
@@ -138,7 +167,7 @@ func TestWrite(t *testing.T) {
 			entries{{0, "No object in the video can be named with certainty."}},
 		},
 		"a dog, hardly a cat": {
-			newVideo(4).put("cat", .3, 0, 3, .5, .5, .5).put("dog", .6, 0, 3, .5, .5, .5),
+			newVideo(4).put("cat", .2, 0, 3, .5, .5, .5).put("dog", .6, 0, 3, .5, .5, .5),
 			entries{{0, "A dog is in view."}},
 		},
 	}
@@ -209,7 +238,7 @@ func TestLongNarrativesKeepWhatStays(t *testing.T) {
 	got := narrative.Write(r.evidence(), answer.CPU())
 	require.Len(t, got, narrative.MaxEntries)
 	require.Contains(t, got, narrative.Entry{AtS: 50, Text: "A person appears."})
-	require.Contains(t, got, narrative.Entry{AtS: 500.5, Text: "The person is no longer in view."})
+	require.Contains(t, got, narrative.Entry{AtS: 500.5, Text: "The person is no longer visible."})
 }
 
 // TestAnyEvidence checks the guarantees of the package for any report of a model.

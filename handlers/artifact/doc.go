@@ -11,9 +11,10 @@
 //
 // # Content
 //
-//   - Boxes with class and probability, for the detections that count: those of the classes
-//     of the question, over the threshold. Between two samples the box of one object moves
-//     evenly. Before its first sample and after its last one it stays for half an interval.
+//   - Boxes with noun and probability, for the objects that an answer follows
+//     (answer.Observe), where they are more likely there than not. Between two samples the
+//     box of one object moves evenly. Before its first sample and after its last one it stays
+//     for half an interval.
 //   - Below the video, never over it: the answer, the question, a timeline with the clips
 //     and the time. They stay readable on every background.
 //   - A video of at most 600 seconds is shown completely. Of a longer video, the

@@ -30,8 +30,8 @@ type Input struct {
 	Result answer.Result
 	// Evidence holds the detections and the length of the video.
 	Evidence evidence.Evidence
-	// Classes are the Evidence.Terms that the question is about.
-	Classes []string
+	// Terms are the nouns of the question.
+	Terms []string
 	// Calibration holds the thresholds and the probability of a score.
 	Calibration answer.Calibration
 }
@@ -105,7 +105,7 @@ type rendering struct {
 	intervals []interval
 	fps       float64
 	path      string
-	tracks    []answer.Track
+	tracks    []track
 	tiles     []*tile
 
 	// encoder is set at the first frame.

@@ -23,7 +23,7 @@ type tile struct {
 	clip answer.Clip
 	// atS is the time of the best frame. objects are marked in it.
 	atS     float64
-	objects []answer.TrackPoint
+	objects []point
 	frame   canvas
 	// area is the part of frame that the video fills.
 	area  image.Rectangle
@@ -31,8 +31,8 @@ type tile struct {
 }
 
 // tilesOf chooses the clips with the highest confidence, in order of time. For each it chooses
-// the sample with the highest score.
-func tilesOf(in Input, samples [][]answer.TrackPoint) []*tile {
+// the sample with the most probable object.
+func tilesOf(in Input, samples [][]point) []*tile {
 	clips := slices.Clone(in.Result.Shown())
 	if len(clips) > maxTiles {
 		slices.SortStableFunc(clips, func(a, b answer.Clip) int { return cmp.Compare(b.Confidence, a.Confidence) })
@@ -44,8 +44,8 @@ func tilesOf(in Input, samples [][]answer.TrackPoint) []*tile {
 		tiles[i] = &tile{clip: c, atS: (c.StartS + c.EndS) / 2}
 		best := 0.0
 		for _, points := range samples {
-			if top := points[0]; top.Score > best && top.At >= c.StartS && top.At < c.EndS {
-				best, tiles[i].atS, tiles[i].objects = top.Score, top.At, points
+			if top := points[0]; top.p > best && top.atS >= c.StartS && top.atS < c.EndS {
+				best, tiles[i].atS, tiles[i].objects = top.p, top.atS, points
 			}
 		}
 	}

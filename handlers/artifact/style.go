@@ -136,20 +136,11 @@ func outline(c canvas, r image.Rectangle, width int, i ink, alpha uint8) {
 	c.fill(image.Rect(r.Max.X-width, r.Min.Y+width, r.Max.X, r.Max.Y-width), i, alpha)
 }
 
-// markOf returns the mark of an object, labeled with its class and probability.
-func (in Input) markOf(s answer.TrackPoint) mark {
-	label := fmt.Sprintf("%s %.0f%%", in.Evidence.Terms[s.Term], 100*in.Calibration.Probability(in.Evidence.Terms[s.Term], s.Score))
-	return mark{s.Box, in.inkFor(s), label}
-}
-
-// inkFor returns the color of a class, by its place in the question.
-func (in Input) inkFor(s answer.TrackPoint) ink {
-	for i, class := range in.Classes {
-		if class == in.Evidence.Terms[s.Term] {
-			return palette[i%len(palette)]
-		}
-	}
-	return palette[0]
+// markOf returns the mark of an object, labeled with its noun and probability. The color is that of the noun
+// in the question.
+func (in Input) markOf(p point) mark {
+	of := palette[slices.Index(in.Terms, p.term)%len(palette)]
+	return mark{p.box, of, fmt.Sprintf("%s %.0f%%", p.term, 100*p.p)}
 }
 
 // verdict returns the answer as a short text, with its color: "YES 97%", "3 (97%)" for a question that asks

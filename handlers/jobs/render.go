@@ -8,8 +8,6 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
-	"vqa/domain/query"
-	"vqa/domain/query/vocabulary"
 	"vqa/domain/video"
 	"vqa/handlers/artifact"
 	"vqa/handlers/command"
@@ -39,7 +37,7 @@ func (z *Analyzer) plan(a analysis.State, v video.State, seen examined, result a
 func drawingInput(a analysis.State, v video.State, seen examined, result answer.Result) artifact.Input {
 	in := artifact.Input{
 		Question: question(a), Intent: a.Query.PromptIntent, Result: result, Evidence: seen.Evidence,
-		Classes: classesOf(a.Query, seen.rules.Vocabulary), Calibration: seen.rules,
+		Terms: a.Query.SearchTerms, Calibration: seen.rules,
 	}
 	if v.File.FPS != nil {
 		in.FPS = *v.File.FPS
@@ -160,18 +158,4 @@ func question(a analysis.State) string {
 		text += " " + term
 	}
 	return text
-}
-
-// classesOf are the classes of the model that a question is about, in the order of its
-// terms.
-func classesOf(q query.Query, known vocabulary.Vocabulary) []string {
-	var classes []string
-	for _, term := range q.SearchTerms {
-		if found, ok := known.Lookup(term); ok {
-			classes = append(classes, found...)
-		} else {
-			classes = append(classes, term)
-		}
-	}
-	return classes
 }

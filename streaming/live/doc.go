@@ -54,9 +54,9 @@
 // The newest sample goes to the engine when the stream has its turn. Streams take turns in the order in
 // which they asked, with a bounded number of calls in flight. So a stream is at most one sample behind.
 //
-// domain/answer decides over a window that ends at the newest sample and has a fixed length. The window has
-// samples half a second apart, as those with which the rules were measured, and the others between them as fine
-// frames. A slow engine has fewer samples in it, at least the newest one: a window with as many as that of a fast
+// domain/answer decides over a window that ends at the newest sample. Its length follows from the predicates of
+// the question (predicate.Needs), and is 20 seconds for "before" and "after". The window has samples half a
+// second apart, as those with which the rules were measured, and the others between them as fine frames. A slow engine has fewer samples in it, at least the newest one: a window with as many as that of a fast
 // engine would show objects that have left. Samples from before a pause of the clock are forgotten.
 //
 // An answer changes when no result has confirmed it for a while: see opinion. So an answer rests on samples of at

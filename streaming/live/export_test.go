@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"vqa/domain/answer"
@@ -51,6 +52,9 @@ func WindowOf(seconds float64, samples ...evidence.Frame) evidence.Evidence {
 	return w.evidence(seconds)
 }
 
+// WindowS is the length of the window for a question.
+func WindowS(q query.Query) float64 { return lengthS(q, answer.CPU()) }
+
 // Shown returns the answers that the client sees for those of the window, at some seconds.
 func Shown(at []float64, answers ...answer.Answer) []answer.Answer {
 	var o opinion
@@ -63,7 +67,8 @@ func Shown(at []float64, answers ...answer.Answer) []answer.Answer {
 
 // ShownDetections are the boxes of a result.
 func ShownDetections(q query.Query, terms []string, all []evidence.Detection) []stream.Detection {
-	return shownDetections(q, terms, all, answer.CPU())
+	ev := evidence.Evidence{Terms: terms, Known: slices.Repeat([]bool{true}, len(terms)), Frames: []evidence.Frame{{Detections: all}}}
+	return shownDetections(q, ev, answer.CPU())
 }
 
 // Tell returns the sentences about samples that come one after the other.

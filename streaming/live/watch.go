@@ -150,7 +150,7 @@ func (w *watcher) examine(ctx context.Context, s decode.Sample) (*finding, error
 	if q = w.question.Load(); refusal(q.query, w.rules.Vocabulary) != nil || !v.covers(w.viewFor(q.query)) {
 		return nil, errStaleAnswer
 	}
-	return &finding{result: w.answer(q, s.At, got.Detections), sampledAt: s.At, engine: engine}, nil
+	return &finding{result: w.answer(q, s.At), sampledAt: s.At, engine: engine}, nil
 }
 
 // fresh returns the next sample. One that has waited long for the engine is skipped when another one
@@ -231,17 +231,16 @@ func (w *watcher) take(v view, s decode.Sample, got Response) {
 	}
 }
 
-// answer decides the question over the window. detections are those of the newest sample, whose picture arrived at a
-// time.
-func (w *watcher) answer(q *question, arrived time.Time, detections []evidence.Detection) stream.Result {
+// answer decides the question over the window. The picture of its newest sample arrived at a time.
+func (w *watcher) answer(q *question, arrived time.Time) stream.Result {
 	if w.asked != q {
 		w.asked, w.opinion = q, opinion{}
 	}
-	ev := w.window.evidence(lengthS(q.query))
+	ev := w.window.evidence(lengthS(q.query, w.rules))
 	shown := w.opinion.next(verdictOf(answer.Decide(q.query, ev, w.rules)), arrived)
 	r := stream.Result{
 		AtS: digits(ev.DurationS), Answer: shown.answer, Confidence: shown.confidence, DetectedCount: shown.count, IndeterminateReason: shown.reason,
-		Detections: shownDetections(q.query, w.window.view.terms, detections, w.rules),
+		Detections: shownDetections(q.query, ev, w.rules),
 	}
 	if q.narrative {
 		r.NarrativeUpdate = w.teller.next(w.window.view, w.window.aspect, w.rules)

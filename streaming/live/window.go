@@ -12,13 +12,9 @@ import (
 )
 
 const (
-	// shortS is the length of the window for what a single moment shows, in seconds: an answer needs one
-	// second of it.
-	shortS = 1.5
-	// longS is the length for actions, in seconds. A fall takes 1.5 s, and the second after it shows that
-	// the body stays down.
-	longS = 4
-	// slackS lengthens both: samples that are half a second apart on average are so only about.
+	// sequenceS is the length of the window for what happens before or after something else, in seconds.
+	sequenceS = 20
+	// slackS lengthens the window: samples that are half a second apart on average are so only about.
 	slackS = sampling.BaseStepS / 2
 	// maxWindow bounds the samples.
 	maxWindow = 256
@@ -62,7 +58,7 @@ func (w *window) add(f evidence.Frame, arrived time.Time) {
 	}
 	w.arrived = arrived
 	w.samples = append(w.samples, f)
-	w.samples = slices.Delete(w.samples, 0, max(firstAfter(w.samples, f.At-longS-slackS), len(w.samples)-maxWindow))
+	w.samples = slices.Delete(w.samples, 0, max(firstAfter(w.samples, f.At-sequenceS-slackS), len(w.samples)-maxWindow))
 }
 
 // firstAfter is the index of the first sample after a time of the clock.
@@ -76,14 +72,15 @@ func firstAfter(samples []evidence.Frame, atS float64) int {
 	return i
 }
 
-// lengthS is the length of the window for a question, in seconds.
-func lengthS(q query.Query) float64 {
-	for _, c := range q.Conditions {
-		if c.Kind == query.KindAction {
-			return longS
-		}
+// lengthS is the length of the window for a question, in seconds: what must hold for an answer, one sample
+// before it, and what the predicates look at around each instant.
+func lengthS(q query.Query, rules answer.Calibration) float64 {
+	if slices.ContainsFunc(q.Groups, func(g query.Group) bool {
+		return g.Op == query.GroupOp(query.Before) || g.Op == query.GroupOp(query.After)
+	}) {
+		return sequenceS
 	}
-	return shortS
+	return rules.SecondS + sampling.BaseStepS + answer.Needs(q).Seconds
 }
 
 // evidence returns the samples of the last seconds as evidence. The newest sample and those at about

@@ -3,7 +3,7 @@ package predicate
 import "vqa/domain/query"
 
 var falling = Row{
-	Kind: query.KindAction, Form: "falling", Who: People, Needs: Needs{PerSecond: 8}, Moment: true,
+	Kind: query.KindAction, Form: "falling", Who: People, Needs: Needs{PerSecond: 8, Seconds: fallS + stillS}, Moment: true,
 	Phrases: []string{"falling down", "falling over"},
 	Bind:    exactly("falling", Test{Along: falls}),
 }

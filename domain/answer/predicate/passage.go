@@ -2,6 +2,7 @@ package predicate
 
 import (
 	"math"
+	"sort"
 
 	"vqa/domain/evidence"
 	"vqa/domain/query"
@@ -9,12 +10,12 @@ import (
 
 var (
 	entering = Row{
-		Kind: query.KindAction, Form: "entering [from SIDE]", Who: Anything, Moment: true,
+		Kind: query.KindAction, Form: "entering [from SIDE]", Who: Anything, Needs: Needs{Seconds: lostS}, Moment: true,
 		Phrases: []string{"coming in", "coming into view", "walking in"},
 		Bind:    passage(query.Entering, Track.Enters),
 	}
 	leaving = Row{
-		Kind: query.KindAction, Form: "leaving [toward SIDE]", Who: Anything, Moment: true,
+		Kind: query.KindAction, Form: "leaving [toward SIDE]", Who: Anything, Needs: Needs{Seconds: lostS}, Moment: true,
 		Phrases: []string{"going out", "going out of view", "walking out"},
 		Bind:    passage(query.Leaving, Track.Leaves),
 	}
@@ -116,17 +117,16 @@ func (t Track) Side(k, inward int) evidence.Side {
 
 // goesOn reports whether another track continues this one beyond point k.
 func (t Track) goesOn(k, inward int) bool {
-	for _, other := range t.All {
-		u := t
-		if u.Index = other; len(other) == 0 || other[0] == t.Index[0] {
-			continue
-		}
-		i := 0
-		if inward > 0 {
-			i = u.Len() - 1
-		}
-		gap := (t.At(k) - u.At(i)) * float64(inward)
-		if gap > 0 && gap <= lostS && evidence.Distance(t.Box(k), u.Box(i), t.Aspect) <= lostHeights {
+	tracks, from, to := t.All.begin, t.At(k), t.At(k)+lostS
+	end := func(i int) Object { return t.Objects[tracks[i][0]] }
+	if inward > 0 {
+		tracks, from, to = t.All.end, t.At(k)-lostS, t.At(k)
+		end = func(i int) Object { return t.Objects[tracks[i][len(tracks[i])-1]] }
+	}
+	first := sort.Search(len(tracks), func(i int) bool { return t.Times[end(i).Frame] >= from })
+	for i := first; i < len(tracks) && t.Times[end(i).Frame] <= to; i++ {
+		o := end(i)
+		if o.Frame != t.object(k).Frame && evidence.Distance(t.Box(k), o.Box(), t.Aspect) <= lostHeights {
 			return true
 		}
 	}

@@ -38,6 +38,8 @@ type Needs struct {
 	Pose, Colors bool
 	// PerSecond is the number of frames a second; 0 for the samples alone.
 	PerSecond int
+	// Seconds is the time around an instant that tells whether it holds then; 0 for a single frame.
+	Seconds float64
 }
 
 // Row is one predicate.

@@ -1,6 +1,7 @@
 package predicate
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -37,9 +38,21 @@ type Track struct {
 	// Objects are those of the thing in all frames, Readings what the predicate read of each.
 	Objects  []Object
 	Readings []Reading
-	// Index are the objects of this track, at least one. All are those of all tracks of the thing.
+	// Index are the objects of this track, at least one. All are all tracks of the thing.
 	Index []int32
-	All   [][]int32
+	All   All
+}
+
+// All are the tracks of a thing, in the order of their first and of their last points.
+type All struct{ begin, end [][]int32 }
+
+// AllOf prepares tracks that are in the order of their first points.
+func AllOf(objects []Object, tracks [][]int32) All {
+	end := slices.Clone(tracks)
+	slices.SortStableFunc(end, func(a, b []int32) int {
+		return cmp.Compare(objects[a[len(a)-1]].Frame, objects[b[len(b)-1]].Frame)
+	})
+	return All{tracks, end}
 }
 
 // Len is the number of points.
