@@ -16,55 +16,79 @@ const fallbackIntervalS = 0.5
 // Decide answers q from the evidence about one video. A query that is not [Assessable] is [Refused].
 // Any evidence is accepted: unknown indices, and scores or times that are not numbers, are ignored.
 func Decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
+	return decide(q, ev, cal, false).Result
+}
+
+// decision is a result with what it rests on.
+type decision struct {
+	Result
+	trial
+	question query.Question
+	body     *node
+	// things are those of the statements, related those that their conditions name.
+	things, related []*thing
+	ruling          verdict
+}
+
+// decide is Decide. With follow, the objects of all things are linked to tracks.
+func decide(q query.Query, ev evidence.Evidence, cal Calibration, follow bool) (d decision) {
 	typed, ok := q.Question()
 	if !ok || !Assessable(q) {
-		return Refused(q)
+		d.Result = Refused(q)
+		return d
 	}
 	ev = withDefaults(ev)
 	within := windowOf(q, ev.DurationS)
 	ev.Frames, ev.Fine = within.framesIn(ev.Frames), within.framesIn(ev.Fine)
-	r := newResult(q, ev.DurationS)
-	var things []*thing
-	body := build(typed.Body, ev, cal, &things)
-	e := trial{axis: newAxis(watch(ev, cal, things), ev.DurationS), cal: cal, undecided: &undecided{conditions: map[*condition]*thing{}}}
-	for _, t := range things {
-		bare := e.constant(0)
-		for _, o := range t.objects {
-			bare[o.Frame] = max(bare[o.Frame], float64(o.P))
-		}
-		r.TermConfidences[t.Term] = max(r.TermConfidences[t.Term], round4(min(e.best(bare, cal.SecondS), cal.CapYes)))
+	d.question, d.Result = typed, newResult(q, ev.DurationS)
+	d.body = build(typed.Body, ev, cal, &d.things)
+	if follow {
+		d.related = relatedTo(d.things, ev, cal)
 	}
-	if len(e.Times) == 0 {
-		return r.indeterminate(q, query.NothingDetected)
+	all := slices.Concat(d.things, d.related)
+	for _, t := range all {
+		t.follow = follow
 	}
-	v := e.verdict(typed.Ask, typed.Always, body)
-	if e.undecided.some() {
-		e.assume = true
-		if other := e.verdict(typed.Ask, typed.Always, body); !other.same(v) {
-			reason, detail := e.undecided.reason()
-			r.Undecided = detail
-			return r.indeterminate(q, reason)
+	d.trial = trial{axis: newAxis(watch(ev, cal, all), ev.DurationS), cal: cal, undecided: newUndecided()}
+	for _, t := range d.things {
+		d.TermConfidences[t.Term] = max(d.TermConfidences[t.Term], round4(min(d.best(d.bare(t), cal.SecondS), cal.CapYes)))
+	}
+	if len(d.Times) == 0 {
+		d.Result = d.indeterminate(q, query.NothingDetected)
+		return d
+	}
+	v := d.verdict(typed.Ask, typed.Always, d.body)
+	d.ruling = v
+	if d.undecided.some() {
+		d.assume = true
+		if other := d.verdict(typed.Ask, typed.Always, d.body); !other.same(v) {
+			reason, detail := d.undecided.reason()
+			d.Undecided = detail
+			d.Result = d.indeterminate(q, reason)
+			return d
 		}
 	}
 	if v.answer == Indeterminate {
-		r.Undecided = fmt.Sprintf("Whether the video shows %s cannot be told: the detections are too weak.", strings.Join(termsOf(things), " and "))
-		return r.indeterminate(q, query.LowConfidence)
+		d.Undecided = fmt.Sprintf("Whether the video shows %s cannot be told: the detections are too weak.", strings.Join(termsOf(d.things), " and "))
+		d.Result = d.indeterminate(q, query.LowConfidence)
+		return d
 	}
-	if slices.ContainsFunc(things, (*thing).vague) {
-		v.confidence = min(v.confidence, marginal)
+	if slices.ContainsFunc(d.things, (*thing).vague) {
+		v.limit("narrower word", marginal)
 	}
-	r.Answer, r.Confidence = v.answer, max(round4(v.confidence), 1e-4)
-	clips := within.trim(e.clips(v, things))
+	d.ruling = v
+	d.Answer, d.Confidence = v.answer, max(round4(v.confidence), 1e-4)
+	clips := within.trim(d.clips(v, d.things))
 	switch {
 	case counts(q):
-		r.DetectedCount = v.count
+		d.DetectedCount = v.count
 		if v.answer == Yes && len(clips) > 0 {
-			r.CountEvidence = clips
+			d.CountEvidence = clips
 		}
 	case v.answer == Yes && showsClips(q):
-		r.Clips = clips
+		d.Clips = clips
 	}
-	return r
+	return d
 }
 
 // verdict is an answer with what it rests on.
@@ -76,10 +100,21 @@ type verdict struct {
 	shown []span
 	// series is the probability in each frame.
 	series []float64
+	// p is the probability that was compared with the parameter decided. bounded is the parameter that
+	// lowered the confidence, nil for none.
+	p                float64
+	decided, bounded *Parameter
 }
 
 func (v verdict) same(o verdict) bool {
 	return v.answer == o.answer && (v.count == nil || o.count == nil || *v.count == *o.count)
+}
+
+// limit bounds the confidence.
+func (v *verdict) limit(name string, most float64) {
+	if v.confidence > most {
+		v.confidence, v.bounded = most, &Parameter{name, most}
+	}
 }
 
 // verdict answers what is asked about a statement.
@@ -93,9 +128,9 @@ func (e trial) verdict(ask query.Ask, always bool, n *node) verdict {
 		}
 		return e.whether(n)
 	}
-	v := verdict{series: e.series(n)}
-	v.shown = e.intervals(v.series, n)
-	v.answer, v.confidence = e.judge(e.best(v.series, e.seconds(n)))
+	series := e.series(n)
+	v := e.judge(e.best(series, e.seconds(n)))
+	v.series, v.shown = series, e.intervals(series, n)
 	switch {
 	case v.answer != Yes:
 		v.shown = nil
@@ -111,18 +146,21 @@ func (e trial) verdict(ask query.Ask, always bool, n *node) verdict {
 	return v
 }
 
-// judge is the answer to a statement with a probability, and the confidence in it.
-func (e trial) judge(p float64) (Answer, float64) {
+// judge is the answer to a statement with a probability.
+func (e trial) judge(p float64) verdict {
+	v := verdict{answer: No, p: p, confidence: 1 - p, decided: &Parameter{"yes", e.cal.Yes}}
 	switch {
 	case p >= e.cal.Yes:
-		return Yes, min(p, e.cal.CapYes)
+		v.answer, v.confidence = Yes, p
+		v.limit("cap_yes", e.cal.CapYes)
 	case p > e.cal.Doubt[0] && p < e.cal.Doubt[1]:
-		return Indeterminate, 0
+		v.answer, v.confidence, v.decided = Indeterminate, 0, &Parameter{"doubt", e.cal.Doubt[0]}
 	case p > faint*e.cal.Floor: // something was detected, and only the prior speaks against it
-		return No, min(1-p, e.cal.CapPrior)
+		v.limit("cap_prior", e.cal.CapPrior)
 	default:
-		return No, min(1-p, e.cal.CapNo)
+		v.limit("cap_no", e.cal.CapNo)
 	}
+	return v
 }
 
 // faint is the probability, in floors, from which a no overrules a detection.
@@ -133,7 +171,8 @@ func (e trial) whether(n *node) verdict {
 	if _, never := n.statement.(query.Not); never {
 		v := e.whether(n.of[0])
 		if v.answer != Indeterminate {
-			v.answer, v.confidence = opposite(v.answer), e.capped(opposite(v.answer), v.confidence)
+			v.answer = opposite(v.answer)
+			e.cap(&v)
 		}
 		return v
 	}
@@ -141,8 +180,7 @@ func (e trial) whether(n *node) verdict {
 		return e.threshold(s.Quantity, n)
 	}
 	p, shown := e.truth(n)
-	v := verdict{}
-	v.answer, v.confidence = e.judge(p)
+	v := e.judge(p)
 	if v.answer == Yes {
 		v.series = e.series(shown)
 		v.shown = e.intervals(v.series, shown)
@@ -152,8 +190,9 @@ func (e trial) whether(n *node) verdict {
 
 // throughout answers whether a statement holds in all frames.
 func (e trial) throughout(n *node) verdict {
-	v := verdict{series: e.series(n)}
-	v.answer, v.confidence = e.judge(e.best(not(v.series), e.cal.SecondS))
+	series := e.series(n)
+	v := e.judge(e.best(not(series), e.cal.SecondS))
+	v.series = series
 	if v.answer != Indeterminate {
 		v.answer = opposite(v.answer)
 	}
@@ -163,12 +202,13 @@ func (e trial) throughout(n *node) verdict {
 	return v
 }
 
-// capped bounds a confidence by that of its answer.
-func (e trial) capped(a Answer, confidence float64) float64 {
-	if a == Yes {
-		return min(confidence, e.cal.CapYes)
+// cap bounds a confidence by that of its answer.
+func (e trial) cap(v *verdict) {
+	if v.answer == Yes {
+		v.limit("cap_yes", e.cal.CapYes)
+	} else {
+		v.limit("cap_no", e.cal.CapNo)
 	}
-	return min(confidence, e.cal.CapNo)
 }
 
 func opposite(a Answer) Answer {
@@ -272,17 +312,11 @@ func (e trial) tally(ranks [][]float64, seconds float64) (n int, p float64, seri
 
 // howMany answers a question for a number.
 func (e trial) howMany(n *node) verdict {
-	things := []*thing{n.thing}
-	if n.thing == nil {
-		things = nil
-		for _, part := range n.of {
-			things = append(things, part.thing)
-		}
-	}
+	things := n.things()
 	count, p, series := e.tally(e.ranks(things...), e.seconds(n))
-	v := verdict{answer: No, count: &count, series: series, confidence: min(p, e.cal.CapNo)}
+	v := verdict{answer: No, count: &count, series: series, p: p, confidence: p, decided: &Parameter{"yes", e.cal.Yes}}
 	if count > 0 {
-		v.answer, v.confidence = Yes, p
+		v.answer = Yes
 		v.shown = e.lasting(series, e.cal.Lift, e.cal.Stay)
 	}
 	if count == 0 {
@@ -293,6 +327,7 @@ func (e trial) howMany(n *node) verdict {
 			v.answer = Indeterminate
 		}
 	}
+	e.cap(&v)
 	return v
 }
 
@@ -300,8 +335,8 @@ func (e trial) howMany(n *node) verdict {
 func (e trial) threshold(q query.Quantity, n *node) verdict {
 	ranks := e.ranks(n.thing)
 	count, _, series := e.tally(ranks, e.seconds(n))
-	v := verdict{count: &count, series: series}
-	v.answer, v.confidence = e.judge(e.numberTruth(q, ranks, e.seconds(n)))
+	v := e.judge(e.numberTruth(q, ranks, e.seconds(n)))
+	v.count, v.series = &count, series
 	if v.answer != Indeterminate && (v.answer == Yes) != meets(q, count) { // the number decides when both are near even odds
 		v.answer = opposite(v.answer)
 	}

@@ -25,6 +25,9 @@
 // not be reached, and what all instances must be, are true of the whole video. "When" asks for the frames
 // in which the statement holds, also for that part.
 //
+// [Explain] returns the same result with everything that it rests on, for people. It has no rules of its
+// own: both run the same code.
+//
 // # What cannot be told
 //
 // A frame may not show whether a condition holds, a model may not know a word, and some words cover more

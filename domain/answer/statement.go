@@ -50,6 +50,20 @@ func build(s query.Statement, ev evidence.Evidence, cal Calibration, things *[]*
 	return n
 }
 
+// things are those of a statement and of its parts.
+func (n *node) things() []*thing {
+	var out []*thing
+	for _, t := range []*thing{n.thing, n.than} {
+		if t != nil {
+			out = append(out, t)
+		}
+	}
+	for _, part := range n.of {
+		out = append(out, part.things()...)
+	}
+	return out
+}
+
 // moment reports whether a statement holds only for an instant.
 func (n *node) moment() bool {
 	if n.thing != nil {
@@ -84,6 +98,8 @@ type undecided struct {
 	things     []*thing // without a class, or words that cover more than the classes
 	conditions map[*condition]*thing
 }
+
+func newUndecided() *undecided { return &undecided{conditions: map[*condition]*thing{}} }
 
 const (
 	// unseen is the probability of a condition that a frame does not show.
@@ -160,6 +176,15 @@ func (e trial) fits(t *thing, c *condition) []float32 {
 }
 
 func area(o predicate.Object) float32 { return (o.X2 - o.X1) * (o.Y2 - o.Y1) }
+
+// bare is the series of a thing without its conditions.
+func (e trial) bare(t *thing) []float64 {
+	out := e.constant(0)
+	for _, o := range t.objects {
+		out[o.Frame] = max(out[o.Frame], float64(o.P))
+	}
+	return out
+}
 
 // holds is the series of Is: the probability of the best object. The model may have no class for a
 // thing; then nothing is known of it.
@@ -285,13 +310,20 @@ func (e trial) intervals(p []float64, n *node) []span {
 	if e.best(p, e.seconds(n)) < e.cal.Yes {
 		return nil
 	}
+	lift, stay := e.prior(n)
+	return e.lasting(p, lift, stay)
+}
+
+// prior is the log odds that each frame of a statement gains once the answer is yes, and those that a
+// change between yes and no costs.
+func (e trial) prior(n *node) (lift, stay float64) {
 	switch {
 	case n.moment():
-		return e.lasting(p, 0, 0)
+		return 0, 0
 	case n.complement(): // where something is missing is where it is not
-		return e.lasting(p, -e.cal.Lift, e.cal.Stay)
+		return -e.cal.Lift, e.cal.Stay
 	default:
-		return e.lasting(p, e.cal.Lift, e.cal.Stay)
+		return e.cal.Lift, e.cal.Stay
 	}
 }
 

@@ -41,7 +41,13 @@ func (a axis) after(i int) float64 {
 // best is the probability that a statement holds at some time: the largest mean over some seconds.
 // With fewer frames it is the mean of all.
 func (a axis) best(p []float64, seconds float64) float64 {
-	best, sum, width, first := 0.0, 0.0, 0.0, 0
+	_, best := a.peak(p, seconds)
+	return best
+}
+
+// peak is best with the frames of that time.
+func (a axis) peak(p []float64, seconds float64) (at span, best float64) {
+	sum, width, first := 0.0, 0.0, 0
 	enough := func(s float64) bool { return s >= seconds-1e-6 }
 	for i := range p {
 		sum, width = sum+p[i]*a.cells[i], width+a.cells[i]
@@ -50,10 +56,12 @@ func (a axis) best(p []float64, seconds float64) float64 {
 			first++
 		}
 		if enough(width) || i == len(p)-1 && first == 0 {
-			best = max(best, sum/width)
+			if mean := sum / width; mean > best {
+				at, best = span{first, i}, mean
+			}
 		}
 	}
-	return min(best, 1)
+	return at, min(best, 1)
 }
 
 // span are the frames first to last.
