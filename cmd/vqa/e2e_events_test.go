@@ -56,6 +56,10 @@ func TestWhyAndReplay(t *testing.T) {
 		require.Contains(t, why, want)
 	}
 	require.Contains(t, string(c.tool(t, "show", analysisID)), `"status": "completed"`)
+	evidence := string(c.tool(t, "why", "--evidence", analysisID))
+	for _, want := range []string{"Is there a stop sign?", `"a stop sign" is most probable from `, "so the answer is yes.", "  a stop sign ◀  ", "OBJECT"} {
+		require.Contains(t, evidence, want)
+	}
 
 	before := c.log(t)
 	from, to := before[0].Position, before[len(before)-1].Position

@@ -122,5 +122,5 @@
 //
 // It may import domain, eventstore and eventstore/fold, gpu, gpu/chat and gpu/frames, the readers of
 // projections, and River with the pool of pgx. Of handlers it may import artifact, command,
-// intake/demo, language, objects and survey. Its only SQL chooses the next analysis (pilot.go).
+// intake/demo, intake/fixture, language, objects and survey. Its only SQL chooses the next analysis (pilot.go).
 package jobs

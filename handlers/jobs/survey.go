@@ -121,7 +121,7 @@ func (s *surveyor) load(ctx context.Context) {
 		terms = kept.With(terms)
 	}
 	_ = kept.Close()
-	s.survey = survey.Survey{Engine: engine, Evidence: evidence.Evidence{
+	s.survey = survey.Survey{Engine: engine, Vocabulary: s.info.Vocabulary, Evidence: evidence.Evidence{
 		Terms: everyTerm(s.info, terms), Colors: s.info.Colors, Aspect: s.examination.aspect, IntervalS: sampling.BaseStepS,
 	}}
 }

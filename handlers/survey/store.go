@@ -44,10 +44,11 @@ type header struct {
 
 // storedSurvey is a Survey without its frames. The names of the fields are stored (gob).
 type storedSurvey struct {
-	Engine   answer.Engine
-	StepS    float64
-	Whole    bool
-	DecodedS float64
+	Engine     answer.Engine
+	Vocabulary []string
+	StepS      float64
+	Whole      bool
+	DecodedS   float64
 	// Looked is Survey.Examined.
 	Looked, Posed []float64
 	Evidence      evidence.Evidence
@@ -91,7 +92,7 @@ func read(in *bufio.Reader) (Survey, bool, error) {
 	}
 	k := h.Survey
 	s := Survey{
-		Engine: k.Engine, StepS: k.StepS, Whole: k.Whole, DecodedS: k.DecodedS, Examined: k.Looked, Posed: k.Posed,
+		Engine: k.Engine, Vocabulary: k.Vocabulary, StepS: k.StepS, Whole: k.Whole, DecodedS: k.DecodedS, Examined: k.Looked, Posed: k.Posed,
 		Evidence: k.Evidence, spool: spool,
 	}
 	from := int64(0)
@@ -122,7 +123,7 @@ func write(out io.Writer, s Survey) error {
 	seen := len(s.Evidence.Frames)
 	s.Evidence.Frames, s.Evidence.Fine = nil, nil
 	k := storedSurvey{
-		Engine: s.Engine, StepS: s.StepS, Whole: s.Whole, DecodedS: s.DecodedS, Looked: s.Examined, Posed: s.Posed, Evidence: s.Evidence,
+		Engine: s.Engine, Vocabulary: s.Vocabulary, StepS: s.StepS, Whole: s.Whole, DecodedS: s.DecodedS, Looked: s.Examined, Posed: s.Posed, Evidence: s.Evidence,
 	}
 	if err := gob.NewEncoder(out).Encode(header{form, k, extents[:seen], extents[seen:]}); err != nil {
 		return err

@@ -12,6 +12,8 @@ import (
 type Survey struct {
 	// Engine made the detections.
 	Engine answer.Engine
+	// Vocabulary lists the classes that the engine knows; none when it takes any term.
+	Vocabulary []string
 	// StepS is the time between two instants of the scan over the whole video, in seconds. It
 	// is 0 before that scan starts.
 	StepS float64

@@ -206,3 +206,11 @@ func TestTableFitsTheScreen(t *testing.T) {
 	long := strings.Repeat("x", 30)
 	require.Equal(t, "  ACCOUNT  "+long+"\n  N        1\n\n  ACCOUNT  b\n  N        2\n", print(Table{{"ACCOUNT", "SOURCE", "N"}, {long, "", "1"}, {"b", "", "2"}}))
 }
+
+func TestSparks(t *testing.T) {
+	t.Parallel()
+	// Each cell shows the highest number in its second; the fourth has none.
+	require.Equal(t, " ▄██▁", Sparks([]float64{0, 1, 1.5, 2, 4}, []float64{0, .2, .5, 1, .1}, 5, 5))
+	require.Empty(t, Sparks(nil, nil, 0, 5))
+	require.Equal(t, "██", Sparks([]float64{-1, 9}, []float64{3, 1}, 2, 2), "times outside of the video belong to its ends")
+}

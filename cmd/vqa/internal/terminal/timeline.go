@@ -46,6 +46,31 @@ func Timeline(intervals []Interval, durationS float64, cells int) (bar, scale st
 	return row.String(), ruler(durationS, cells)
 }
 
+// sparks are the heights of a series.
+var sparks = []rune(" ▁▂▃▄▅▆▇█")
+
+// Sparks draws a series of numbers from 0 to 1 over a video as a row of bars, cells columns wide. A cell
+// shows the largest number in its time, and one without any continues the cell before.
+func Sparks(times, series []float64, durationS float64, cells int) string {
+	if !(durationS > 0) || cells < 1 {
+		return ""
+	}
+	highest := make([]float64, cells)
+	seen := make([]bool, cells)
+	for i, at := range times {
+		c := min(max(int(at/durationS*float64(cells)), 0), cells-1)
+		highest[c], seen[c] = max(highest[c], series[i]), true
+	}
+	row := make([]rune, cells)
+	for c := range row {
+		if !seen[c] && c > 0 {
+			highest[c] = highest[c-1]
+		}
+		row[c] = sparks[int(math.Round(min(max(highest[c], 0), 1)*float64(len(sparks)-1)))]
+	}
+	return string(row)
+}
+
 // ruler draws the scale below a row of cells.
 func ruler(durationS float64, cells int) string {
 	step := tickSteps[len(tickSteps)-1]
