@@ -119,9 +119,10 @@ func (p Parameters) probabilityAmong(d evidence.Detection, f predicate.Frame, mi
 	return out
 }
 
-// linker follows objects. A track may miss one sample, however far apart the samples are.
+// linker follows objects. A track may miss one sample, however far apart the samples are, unless the
+// object was on its way out of the picture.
 func (p Parameters) linker(ev evidence.Evidence) evidence.Linker {
-	return evidence.Linker{Aspect: ev.AspectRatio(), GapS: max(p.GapS, 2.1*ev.IntervalS), Overlap: p.LinkOverlap, Distance: p.LinkDistance}
+	return evidence.Linker{Aspect: ev.AspectRatio(), GapS: max(p.GapS, 2.1*ev.IntervalS), Overlap: p.LinkOverlap, Distance: p.LinkDistance, GoneS: 1.5 * ev.IntervalS}
 }
 
 // Calibrations are measured calibrations, by the name of the weights (gpu.Info, Weights). Those that are

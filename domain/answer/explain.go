@@ -110,7 +110,9 @@ func (t *tracer) parts(thing *thing, depth int) {
 	if len(thing.conditions) == 0 {
 		return
 	}
-	t.add(phrase(query.Thing{Term: thing.Term}), depth, t.bare(thing), t.cal.SecondS, nil)
+	bare := t.constant(0)
+	t.overlay(bare, thing, thing.sureness(thing.conditions))
+	t.add(phrase(query.Thing{Term: thing.Term}), depth, bare, t.cal.SecondS, nil)
 	meant := make([]int, len(t.Times)) // the object, from 1
 	p := t.probabilities(thing, 0, len(thing.conditions))
 	for i, o := range thing.objects {

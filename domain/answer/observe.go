@@ -42,7 +42,7 @@ type Span struct{ First, Last int }
 // select among its objects: Observation.Holds tells when they hold.
 func Observe(ev evidence.Evidence, cal Calibration, things ...query.Thing) *Observation {
 	ev = withDefaults(ev)
-	o := &Observation{trial: trial{cal: cal, undecided: &undecided{conditions: map[*condition]*thing{}}}}
+	o := &Observation{trial: trial{cal: cal, undecided: newUndecided()}}
 	for _, t := range things {
 		next := newThing(t, ev, cal)
 		next.follow = true

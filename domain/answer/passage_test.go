@@ -29,6 +29,7 @@ func TestPassages(t *testing.T) {
 	comes, goes := crossing(48, 2, 4, -.05, .5), crossing(48, 0, 5, .3, 1.05)
 	there := crossing(48, 0, 4, .2, .6)
 	appears := crossing(48, 2, 4, .4, .6)
+	returns := append(crossing(24, 0, 2, .3, 1.05), crossing(48, 3, 5, 1.05, .3)[24:]...)
 	waits := crossing(48, 0, 1, .04, .04)
 	for i := range waits {
 		if i%16 > 12 {
@@ -36,20 +37,23 @@ func TestPassages(t *testing.T) {
 		}
 	}
 	checkClosely(t, map[string]closeAsk{
-		"comes":              {"Does anyone enter the room?", answer.Yes, comes},
-		"comes from left":    {"Does a person enter from the left?", answer.Yes, comes},
-		"not from right":     {"Does a person enter from the right?", answer.No, comes},
-		"on the left":        {"Does a person enter the frame on the left?", answer.Yes, comes},
-		"comes and stays":    {"Does anyone leave?", answer.No, comes},
-		"nobody":             {"Does nobody enter?", answer.No, comes},
-		"not in the end":     {"Does anyone enter after 4 seconds?", answer.No, comes},
-		"goes":               {"Does a person leave the frame?", answer.Yes, goes},
-		"goes to the right":  {"Does a person leave to the right?", answer.Yes, goes},
-		"not to the left":    {"Does a person leave to the left?", answer.No, goes},
-		"was there":          {"Does anyone enter?", answer.No, goes},
-		"enters or leaves":   {"Does anyone enter or leave the room?", answer.Yes, goes},
-		"stays all the time": {"Does anyone leave the room?", answer.No, there},
-		"missed":             {"Does anyone enter?", answer.No, waits},
+		"comes":               {"Does anyone enter the room?", answer.Yes, comes},
+		"comes from left":     {"Does a person enter from the left?", answer.Yes, comes},
+		"not from right":      {"Does a person enter from the right?", answer.No, comes},
+		"on the left":         {"Does a person enter the frame on the left?", answer.Yes, comes},
+		"comes and stays":     {"Does anyone leave?", answer.No, comes},
+		"nobody":              {"Does nobody enter?", answer.No, comes},
+		"not in the end":      {"Does anyone enter after 4 seconds?", answer.No, comes},
+		"goes":                {"Does a person leave the frame?", answer.Yes, goes},
+		"goes to the right":   {"Does a person leave to the right?", answer.Yes, goes},
+		"not to the left":     {"Does a person leave to the left?", answer.No, goes},
+		"was there":           {"Does anyone enter?", answer.No, goes},
+		"enters or leaves":    {"Does anyone enter or leave the room?", answer.Yes, goes},
+		"stays all the time":  {"Does anyone leave the room?", answer.No, there},
+		"goes and returns":    {"Does a person leave to the right?", answer.Yes, returns},
+		"returns from there":  {"Does a person enter from the right?", answer.Yes, returns},
+		"not to the left, so": {"Does a person leave to the left?", answer.No, returns},
+		"missed":              {"Does anyone enter?", answer.No, waits},
 	})
 	sudden := closely("Does anyone enter?", appears...)
 	require.Equal(t, answer.No, sudden.Answer)

@@ -146,6 +146,7 @@ func (t *thing) take(i int, s *predicate.Scene, f predicate.Frame, cal Calibrati
 		for k, o := range found {
 			places[k].Box = s.Views[i].In(o.Box)
 		}
+		t.linker.Picture = s.Views[i].In(evidence.Box{X2: 1, Y2: 1})
 		numbers = t.linker.Link(s.Times[i], places)
 	}
 	for c := range t.conditions {

@@ -121,25 +121,33 @@ func (e trial) constant(p float64) []float64 {
 // probabilities of the objects of a thing that the conditions from and on hold for them, by object.
 // The first conditions say which objects are meant.
 func (e trial) probabilities(t *thing, from, to int) []float32 {
-	out := make([]float32, len(t.objects))
-	for i, o := range t.objects {
-		out[i] = o.P
-	}
-	if slices.ContainsFunc(t.conditions[from:to], func(c condition) bool { return c.row.Moment }) {
-		for _, track := range t.tracks { // at the edge of the frame little of the object is seen
-			best := float32(0)
-			for _, i := range track {
-				best = max(best, out[i])
-			}
-			for _, i := range track {
-				out[i] = best
-			}
-		}
-	}
+	out := t.sureness(t.conditions[from:to])
 	for k := from; k < to; k++ {
 		fits := e.fits(t, &t.conditions[k])
 		for i := range out {
 			out[i] *= fits[i]
+		}
+	}
+	return out
+}
+
+// sureness are the probabilities of the objects that some conditions are about. For what happens at an
+// instant it is the best of the track: at the edge of the frame little of an object is seen.
+func (t *thing) sureness(conditions []condition) []float32 {
+	out := make([]float32, len(t.objects))
+	for i, o := range t.objects {
+		out[i] = o.P
+	}
+	if !slices.ContainsFunc(conditions, func(c condition) bool { return c.row.Moment }) {
+		return out
+	}
+	for _, track := range t.tracks {
+		best := float32(0)
+		for _, i := range track {
+			best = max(best, out[i])
+		}
+		for _, i := range track {
+			out[i] = best
 		}
 	}
 	return out

@@ -62,6 +62,24 @@ func TestLinkExpectsAMovingObject(t *testing.T) {
 	}
 }
 
+// TestLinkEndsWhatLeaves: an object that walks out of the picture and comes back has two tracks. One that
+// waits at the side keeps its track when a sample misses it.
+func TestLinkEndsWhatLeaves(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		step, picture float64 // how far it moves in a sample, and the left side of the picture
+		want          int
+	}{{.15, 0, 1}, {0, 0, 0}, {.15, .5, 0}} {
+		l := newLinker()
+		l.GoneS, l.Picture = .75, evidence.Box{X1: c.picture, X2: c.picture + 1, Y2: 1}
+		for i := range 3 {
+			require.Equal(t, []int{0}, l.Link(float64(i)/2, []evidence.Place{object(0, .88+c.step*float64(i-2))}))
+		}
+		require.Empty(t, l.Link(1.5, nil))
+		require.Equal(t, []int{c.want}, l.Link(2, []evidence.Place{object(0, .88)}), "%v", c)
+	}
+}
+
 // pictureAt is a background with marks of many sizes, seen by a camera that has turned by x
 // widths of the frame.
 func pictureAt(x float64) []byte {

@@ -20,6 +20,10 @@ type Linker struct {
 	// between them, if more than one. Something fast may be up to farther times as far away, if nothing else
 	// could be meant.
 	Overlap, Distance float64
+	// Picture is the part of the scene that the next frame shows. Something on its way out that is not seen
+	// for GoneS seconds has left: what comes back is another track. 0 turns this off.
+	Picture Box
+	GoneS   float64
 
 	// live are the tracks that the next frame may continue; found counts all tracks.
 	live  []lead
@@ -57,7 +61,7 @@ func (l *Linker) Cut() { l.live = nil }
 // Link returns the number of the track that each object of the next frame belongs to, -1 for objects that
 // are not followed. Numbers count up from 0. Frames may come at any distance.
 func (l *Linker) Link(atS float64, objects []Place) []int {
-	l.live = slices.DeleteFunc(l.live, func(t lead) bool { return !(atS-t.atS <= l.GapS+1e-6) })
+	l.live = slices.DeleteFunc(l.live, func(t lead) bool { return !(atS-t.atS <= l.GapS+1e-6) || l.left(t, atS) })
 	numbers := slices.Repeat([]int{-1}, len(objects))
 	objects = objects[:min(len(objects), MaxLinked)]
 	left := make([]bool, len(l.live))
@@ -79,6 +83,14 @@ func (l *Linker) Link(atS float64, objects []Place) []int {
 		}
 	}
 	return numbers
+}
+
+// left reports whether an object went out of the picture and has not been seen since.
+func (l *Linker) left(t lead, atS float64) bool {
+	seconds := atS - t.atS
+	x, y := (t.Box.X1+t.Box.X2)/2+t.vx*seconds, (t.Box.Y1+t.Box.Y2)/2+t.vy*seconds
+	p := l.Picture
+	return t.moves && l.GoneS > 0 && seconds >= l.GoneS-1e-6 && (x < p.X1 || x > p.X2 || y < p.Y1 || y > p.Y2)
 }
 
 // follow moves the end of a track to an object of the next frame.
