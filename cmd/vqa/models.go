@@ -105,10 +105,9 @@ func (c config) detectorModel(ctx context.Context) (listedModel, error) {
 	if err != nil {
 		return listedModel{}, err
 	}
-	shipped, _ := answer.Shipped(info.Weights)
 	return listedModel{
 		Model: info.Weights, Use: "detector", Program: info.Worker, Digest: info.Digest, License: info.License,
-		Vocabulary: info.Vocabulary, Quality: shipped.Quality, FramesPerSecond: &speed,
+		Vocabulary: info.Vocabulary, Quality: engine.Calibrations.For(info.Weights, info.Vocabulary).Quality, FramesPerSecond: &speed,
 	}, nil
 }
 

@@ -152,7 +152,7 @@ const marginal = .69
 // better: even odds at .30, and no answer surer than .69.
 func Unmeasured() Calibration {
 	p := embedded[CPUWeights]
-	p.Weights, p.Keep, p.Kinds, p.Exclusion = "", .25, Kinds{}, 0
+	p.Weights, p.Quality, p.Keep, p.Kinds, p.Exclusion = "", nil, .25, Kinds{}, 0
 	p.Objects = Logistic{Constant: .8, Score: .66}
 	p.Persons = p.Objects
 	p.CapYes, p.CapNo, p.CapPrior = marginal, marginal, marginal

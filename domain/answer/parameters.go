@@ -97,13 +97,6 @@ type Quality struct {
 //go:embed calibration/*.json
 var files embed.FS
 
-// Shipped returns the parameters that are part of the program; ok is false when there are none for the
-// weights. `vqa calibrate` made each file.
-func Shipped(weights string) (p Parameters, ok bool) {
-	p, ok = embedded[weights]
-	return p, ok
-}
-
 var embedded = func() map[string]Parameters {
 	out := map[string]Parameters{}
 	entries, err := files.ReadDir("calibration")
