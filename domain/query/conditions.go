@@ -1,7 +1,6 @@
 package query
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -106,90 +105,6 @@ const (
 func (c Condition) Size() (s Size, ok bool) {
 	s = Size(c.Value)
 	return s, c.Kind == KindAttribute && (s == Big || s == Small)
-}
-
-// Posture is the way a body is held.
-type Posture string
-
-// The postures that body joints show.
-const (
-	Sitting      Posture = "sitting"
-	Standing     Posture = "standing"
-	Lying        Posture = "lying"
-	RaisingHand  Posture = "raising hand"
-	CrossingArms Posture = "crossing arms"
-)
-
-// Posture is the posture that an action asks for; ok is false for any other action.
-func (c Condition) Posture() (p Posture, ok bool) {
-	p = Posture(c.Value)
-	return p, c.Kind == KindAction && slices.Contains([]Posture{Sitting, Standing, Lying, RaisingHand, CrossingArms}, p)
-}
-
-// Movement is the way something moves over the ground.
-type Movement string
-
-// The movements that the path of a box through the frames shows.
-const (
-	Walking Movement = "walking"
-	Running Movement = "running"
-	// Moving is any motion, of anything.
-	Moving Movement = "moving"
-)
-
-// Movement is the movement that an action asks for; ok is false for any other action.
-func (c Condition) Movement() (g Movement, ok bool) {
-	g = Movement(c.Value)
-	return g, c.Kind == KindAction && (g == Walking || g == Running || g == Moving)
-}
-
-// Relation is the position of a subject relative to another thing in the frame.
-type Relation string
-
-// The relations that two boxes show.
-const (
-	NextTo  Relation = "next to"
-	LeftOf  Relation = "left of"
-	RightOf Relation = "right of"
-	On      Relation = "on"
-	InFront Relation = "in front of"
-	Behind  Relation = "behind"
-	// Riding is an action, but in boxes it looks like being on the thing.
-	Riding Relation = "riding"
-)
-
-// Relation is the relation to another thing that a condition of q asks for, and the term of
-// that thing. ok is false for any other condition, and for a thing with further words ("next to
-// a red bus").
-func (c Condition) Relation(q Query) (r Relation, object string, ok bool) {
-	value := c.Value
-	for _, close := range []string{"near ", "at "} {
-		if rest, ok := strings.CutPrefix(value, close); ok {
-			value = string(NextTo) + " " + rest
-		}
-	}
-	for _, r := range []Relation{NextTo, LeftOf, RightOf, On, InFront, Behind, Riding} {
-		kind := KindLocation
-		if r == Riding {
-			kind = KindAction
-		}
-		object, found := strings.CutPrefix(value, string(r)+" ")
-		if found && c.Kind == kind && slices.Contains(q.SearchTerms, object) {
-			return r, object, true
-		}
-	}
-	return "", "", false
-}
-
-// groundNouns lists the words for the surface under a person or animal.
-var groundNouns = set("ground floor grass sidewalk pavement")
-
-// OnGround reports whether a condition of q says that people, or animals that run, are on the
-// ground.
-func (c Condition) OnGround(q Query) bool {
-	ground, ok := strings.CutPrefix(c.Value, string(On)+" ")
-	return ok && c.Kind == KindLocation && groundNouns[ground] &&
-		(q.classesWithin(c.Subject, personClass) || q.classesWithin(c.Subject, groundAnimals))
 }
 
 // Window is a part of a video, in seconds; see [Window.Within].

@@ -33,7 +33,7 @@
 //     cyclist"), and when a presupposed rider falls or jumps.
 //   - A misspelled word is read as the only known word that is close to it, unless it is an
 //     English word or a capitalized name ([vocabulary.Spelling]).
-//   - [Assessable] is the only place that says which forms are answered today.
+//   - Package answer says which forms are answered today (answer.Assessable).
 //
 // The intent follows from this table. The first match wins:
 //

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -41,14 +40,6 @@ func (c Condition) Occurrence() (h Occurrence, side string, ok bool) {
 		return h, side, (scene == "" || scenes[scene]) && sided == frameSides[side]
 	}
 	return "", "", false
-}
-
-// NeedsDenseSamples reports whether an answer to q needs more than a few samples a second.
-func NeedsDenseSamples(q Query) bool {
-	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
-		h, _, ok := c.Occurrence()
-		return ok && (h == Jumping || h == Falling)
-	})
 }
 
 // passageVerbs are the verbs for coming and going.

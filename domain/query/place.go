@@ -192,3 +192,6 @@ func memberOf(group map[string]bool, value string) string {
 	}
 	return ""
 }
+
+// groundNouns lists the words for the surface under a person or animal.
+var groundNouns = set("ground floor grass sidewalk pavement")
