@@ -142,9 +142,9 @@ func (t *thing) take(i int, s *predicate.Scene, f predicate.Frame, cal Calibrati
 		if s.Views[i].Cut {
 			t.linker.Cut()
 		}
-		places := make([]evidence.Place, len(found))
+		places := make([]evidence.Box, len(found))
 		for k, o := range found {
-			places[k].Box = s.Views[i].In(o.Box)
+			places[k] = s.Views[i].In(o.Box)
 		}
 		t.linker.Picture = s.Views[i].In(evidence.Box{X2: 1, Y2: 1})
 		numbers = t.linker.Link(s.Times[i], places)

@@ -19,8 +19,10 @@ const (
 	// adrift is the mismatch without a shift above which a camera with an unknown shift has
 	// moved. For a camera that stands it is below 1, even when objects move.
 	adrift = 1.2
-	// otherScene is the mean difference of two pictures, in shades, above which a cut is between them.
-	otherScene = 4
+	// otherScene is the mean difference of two pictures, in shades, above which a cut may be between them,
+	// and alike the correlation of their cells below which there is one. In 5 clips with 9 cuts, the
+	// correlation was at most .23 at a cut, and above .3 at all but 6 other changes of that size.
+	otherScene, alike = 4, .25
 )
 
 // background is the brightness of the static parts of a frame in a square grid of cells,
@@ -145,6 +147,21 @@ func vertex(before, least, after float64) float64 {
 	return min(max((before-after)/2/bend, -.5), .5)
 }
 
+// correlation is that of the brightness of two pictures, cell by cell; 0 when one of them has a single shade.
+func correlation(a, b background) float64 {
+	var sumA, sumB, aa, bb, ab float64
+	for i := range a.cells {
+		x, y := float64(a.cells[i]), float64(b.cells[i])
+		sumA, sumB, aa, bb, ab = sumA+x, sumB+y, aa+x*x, bb+y*y, ab+x*y
+	}
+	n := float64(len(a.cells))
+	varied := (aa - sumA*sumA/n) * (bb - sumB*sumB/n)
+	if !(varied > 0) {
+		return 0
+	}
+	return (ab - sumA*sumB/n) / math.Sqrt(varied)
+}
+
 // Camera follows the movement of the camera. The zero value is ready for the first frame.
 type Camera struct {
 	// x and y are the shift of the background since the first frame, in widths and heights of the frame.
@@ -179,7 +196,7 @@ func (c *Camera) Next(atS float64, shades []byte, covers []Box, withinS float64)
 		dx, dy, measured := shift(c.last, now)
 		c.x, c.y = c.x+dx, c.y+dy
 		still := mismatch(c.last, now, 0, 0, outlier)
-		cut = !measured && mismatch(c.whole, whole, 0, 0, MaxShade) > otherScene
+		cut = !measured && mismatch(c.whole, whole, 0, 0, MaxShade) > otherScene && correlation(c.whole, whole) < alike
 		if cut || !measured && still > adrift && !math.IsInf(still, 1) {
 			c.segment++
 		}

@@ -37,20 +37,18 @@ func newLinker() *evidence.Linker {
 	return &evidence.Linker{Aspect: 1, GapS: 1.2, Overlap: .1, Distance: 1.2}
 }
 
-func object(term int, x float64) evidence.Place {
-	return evidence.Place{Terms: []int{term}, Box: evidence.Box{X1: x, Y1: .4, X2: x + .1, Y2: .6}}
-}
+func object(x float64) evidence.Box { return evidence.Box{X1: x, Y1: .4, X2: x + .1, Y2: .6} }
 
 func TestLinkFollowsAnObject(t *testing.T) {
 	t.Parallel()
 	l := newLinker()
-	require.Equal(t, []int{0, 1}, l.Link(0, []evidence.Place{object(0, .1), object(1, .6)}))
-	require.Equal(t, []int{1, 0}, l.Link(.5, []evidence.Place{object(1, .62), object(0, .12)}))
-	require.Equal(t, []int{1}, l.Link(1, []evidence.Place{object(1, .64)}))
-	require.Equal(t, []int{0, 2}, l.Link(1.5, []evidence.Place{object(0, .14), object(2, .14)}), "one sample may miss the dog")
-	require.Equal(t, []int{3}, l.Link(9, []evidence.Place{object(0, .14)}), "after a longer gap it is a new object")
+	require.Equal(t, []int{0, 1}, l.Link(0, []evidence.Box{object(.1), object(.6)}))
+	require.Equal(t, []int{1, 0}, l.Link(.5, []evidence.Box{object(.62), object(.12)}))
+	require.Equal(t, []int{1}, l.Link(1, []evidence.Box{object(.64)}))
+	require.Equal(t, []int{0, 2}, l.Link(1.5, []evidence.Box{object(.14), object(.02)}), "one sample may miss the dog")
+	require.Equal(t, []int{3}, l.Link(9, []evidence.Box{object(.14)}), "after a longer gap it is a new object")
 	l.Cut()
-	require.Equal(t, []int{4}, l.Link(9.5, []evidence.Place{object(0, .14)}), "no track crosses a cut")
+	require.Equal(t, []int{4}, l.Link(9.5, []evidence.Box{object(.14)}), "no track crosses a cut")
 }
 
 func TestLinkExpectsAMovingObject(t *testing.T) {
@@ -58,7 +56,7 @@ func TestLinkExpectsAMovingObject(t *testing.T) {
 	l := newLinker()
 	for i := range 4 { // two objects pass each other
 		x := .15 * float64(i)
-		require.Equal(t, []int{0, 1}, l.Link(float64(i)/2, []evidence.Place{object(0, .1+x), object(0, .75-x)}), "sample %d", i)
+		require.Equal(t, []int{0, 1}, l.Link(float64(i)/2, []evidence.Box{object(.1 + x), object(.75 - x)}), "sample %d", i)
 	}
 }
 
@@ -73,10 +71,10 @@ func TestLinkEndsWhatLeaves(t *testing.T) {
 		l := newLinker()
 		l.GoneS, l.Picture = .75, evidence.Box{X1: c.picture, X2: c.picture + 1, Y2: 1}
 		for i := range 3 {
-			require.Equal(t, []int{0}, l.Link(float64(i)/2, []evidence.Place{object(0, .88+c.step*float64(i-2))}))
+			require.Equal(t, []int{0}, l.Link(float64(i)/2, []evidence.Box{object(.88 + c.step*float64(i-2))}))
 		}
 		require.Empty(t, l.Link(1.5, nil))
-		require.Equal(t, []int{c.want}, l.Link(2, []evidence.Place{object(0, .88)}), "%v", c)
+		require.Equal(t, []int{c.want}, l.Link(2, []evidence.Box{object(.88)}), "%v", c)
 	}
 }
 
@@ -97,9 +95,9 @@ func TestCamera(t *testing.T) {
 	var v evidence.View
 	for i := range 5 {
 		turned := .1 * float64(i)
-		v = c.Next(float64(i)/2, pictureAt(turned), []evidence.Box{object(0, .8-turned).Box}, 1)
+		v = c.Next(float64(i)/2, pictureAt(turned), []evidence.Box{object(.8 - turned)}, 1)
 	}
-	require.InDelta(t, .8, v.In(object(0, .4).Box).X1, .02, "an object that stands")
+	require.InDelta(t, .8, v.In(object(.4)).X1, .02, "an object that stands")
 	require.Zero(t, v.Segment)
 	require.False(t, v.Cut)
 	v = c.Next(2.5, pictureAt(7.7), nil, 1)
@@ -108,4 +106,34 @@ func TestCamera(t *testing.T) {
 	require.True(t, c.Next(3, dark, nil, 1).Cut, "another picture")
 	require.False(t, c.Next(3.5, dark, nil, 1).Cut)
 	require.False(t, c.Next(9, pictureAt(0), nil, 1).Cut, "frames that are far apart are not compared")
+}
+
+// TestACutIsAnotherPicture: the light goes out, and something large comes near, without a cut.
+func TestACutIsAnotherPicture(t *testing.T) {
+	t.Parallel()
+	changed := func(change func(i int, shade byte) byte) []byte {
+		out := pictureAt(0)
+		for i := range out {
+			out[i] = change(i, out[i])
+		}
+		return out
+	}
+	for name, tt := range map[string]struct {
+		next []byte
+		cut  bool
+	}{
+		"half as bright": {changed(func(_ int, s byte) byte { return s / 2 }), false},
+		"large object": {changed(func(i int, s byte) byte {
+			if i%evidence.Cells < evidence.Cells/2 {
+				return 15
+			}
+			return s/3 + 8
+		}), false},
+		"another place": {pictureAt(70), true},
+		"dark":          {make([]byte, evidence.Cells*evidence.Cells), true},
+	} {
+		var c evidence.Camera
+		c.Next(0, pictureAt(0), nil, 1)
+		require.Equal(t, tt.cut, c.Next(.5, tt.next, nil, 1).Cut, name)
+	}
 }

@@ -37,17 +37,9 @@ const (
 	resize = 1.8
 )
 
-// Place is an object in a frame.
-type Place struct {
-	// Box is its place in the scene: the box without the movement of the camera.
-	Box Box
-	// Terms are what it may be; nil fits all others.
-	Terms []int
-}
-
 // lead is the end of a track.
 type lead struct {
-	Place
+	box    Box
 	number int
 	atS    float64
 	// vx and vy are its speed in frames per second, once it is known.
@@ -59,8 +51,9 @@ type lead struct {
 func (l *Linker) Cut() { l.live = nil }
 
 // Link returns the number of the track that each object of the next frame belongs to, -1 for objects that
-// are not followed. Numbers count up from 0. Frames may come at any distance.
-func (l *Linker) Link(atS float64, objects []Place) []int {
+// are not followed. The boxes are places in the scene, without the movement of the camera. Numbers count up
+// from 0. Frames may come at any distance.
+func (l *Linker) Link(atS float64, objects []Box) []int {
 	l.live = slices.DeleteFunc(l.live, func(t lead) bool { return !(atS-t.atS <= l.GapS+1e-6) || l.left(t, atS) })
 	numbers := slices.Repeat([]int{-1}, len(objects))
 	objects = objects[:min(len(objects), MaxLinked)]
@@ -79,7 +72,7 @@ func (l *Linker) Link(atS float64, objects []Place) []int {
 	for k, o := range objects {
 		if numbers[k] < 0 {
 			numbers[k] = l.found
-			l.live, l.found = append(l.live, lead{Place: o, number: l.found, atS: atS}), l.found+1
+			l.live, l.found = append(l.live, lead{box: o, number: l.found, atS: atS}), l.found+1
 		}
 	}
 	return numbers
@@ -88,20 +81,20 @@ func (l *Linker) Link(atS float64, objects []Place) []int {
 // left reports whether an object went out of the picture and has not been seen since.
 func (l *Linker) left(t lead, atS float64) bool {
 	seconds := atS - t.atS
-	x, y := (t.Box.X1+t.Box.X2)/2+t.vx*seconds, (t.Box.Y1+t.Box.Y2)/2+t.vy*seconds
+	x, y := (t.box.X1+t.box.X2)/2+t.vx*seconds, (t.box.Y1+t.box.Y2)/2+t.vy*seconds
 	p := l.Picture
 	return t.moves && l.GoneS > 0 && seconds >= l.GoneS-1e-6 && (x < p.X1 || x > p.X2 || y < p.Y1 || y > p.Y2)
 }
 
 // follow moves the end of a track to an object of the next frame.
-func (t *lead) follow(atS float64, o Place) {
+func (t *lead) follow(atS float64, o Box) {
 	seconds := atS - t.atS
-	vx := (o.Box.X1 + o.Box.X2 - t.Box.X1 - t.Box.X2) / 2 / seconds
-	vy := (o.Box.Y1 + o.Box.Y2 - t.Box.Y1 - t.Box.Y2) / 2 / seconds
+	vx := (o.X1 + o.X2 - t.box.X1 - t.box.X2) / 2 / seconds
+	vy := (o.Y1 + o.Y2 - t.box.Y1 - t.box.Y2) / 2 / seconds
 	if t.moves { // one box alone is too noisy
 		vx, vy = (vx+t.vx)/2, (vy+t.vy)/2
 	}
-	t.Place, t.atS, t.vx, t.vy, t.moves = o, atS, vx, vy, true
+	t.box, t.atS, t.vx, t.vy, t.moves = o, atS, vx, vy, true
 }
 
 // pair is a live track and an object of the next frame that may continue it.
@@ -112,7 +105,7 @@ type pair struct {
 }
 
 // pairs returns the possible pairs, the best first.
-func (l *Linker) pairs(atS float64, next []Place) []pair {
+func (l *Linker) pairs(atS float64, next []Box) []pair {
 	var pairs []pair
 	for i, t := range l.live {
 		seconds := atS - t.atS
@@ -120,15 +113,12 @@ func (l *Linker) pairs(atS float64, next []Place) []pair {
 			continue
 		}
 		dx, dy := t.vx*seconds, t.vy*seconds
-		expected := Box{X1: t.Box.X1 + dx, Y1: t.Box.Y1 + dy, X2: t.Box.X2 + dx, Y2: t.Box.Y2 + dy}
+		expected := Box{X1: t.box.X1 + dx, Y1: t.box.Y1 + dy, X2: t.box.X2 + dx, Y2: t.box.Y2 + dy}
 		for k, o := range next {
-			if !sharesTerm(t.Terms, o.Terms) {
-				continue
-			}
-			overlap := max(IoU(expected, o.Box), IoU(t.Box, o.Box))
-			area := max(Area(t.Box), Area(o.Box))
-			distance := min(l.distance(expected, o.Box, area), l.distance(t.Box, o.Box, area))
-			before, after := t.Box.Y2-t.Box.Y1, o.Box.Y2-o.Box.Y1
+			overlap := max(IoU(expected, o), IoU(t.box, o))
+			area := max(Area(t.box), Area(o))
+			distance := min(l.distance(expected, o, area), l.distance(t.box, o, area))
+			before, after := t.box.Y2-t.box.Y1, o.Y2-o.Y1
 			near := overlap >= l.Overlap || distance <= l.Distance*max(1, seconds)
 			alike := before <= resize*after && after <= resize*before
 			if near || alike && distance <= farther*l.Distance*max(1, seconds) {
@@ -149,8 +139,4 @@ func (l *Linker) distance(a, b Box, area float64) float64 {
 		return math.Inf(1)
 	}
 	return math.Hypot((a.X1+a.X2-b.X1-b.X2)/2*l.Aspect, (a.Y1+a.Y2-b.Y1-b.Y2)/2) / size
-}
-
-func sharesTerm(a, b []int) bool {
-	return a == nil || b == nil || slices.ContainsFunc(a, func(t int) bool { return slices.Contains(b, t) })
 }

@@ -1,8 +1,12 @@
 package narrative_test
 
 import (
+	"compress/gzip"
+	"encoding/gob"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -156,4 +160,41 @@ func TestNarrativesAgreeWithAnswers(t *testing.T) {
 		require.Empty(t, denied, "%v", entries)
 	})
 	require.Positive(t, checked)
+}
+
+// TestNarrativesOfClipsAgree does the same with clips: EVIDENCE is the folder of "vqa eval --evidence".
+func TestNarrativesOfClipsAgree(t *testing.T) {
+	t.Parallel()
+	folder := os.Getenv("EVIDENCE")
+	if folder == "" {
+		t.Skip(`needs clips: run "vqa eval --evidence FOLDER CLIPS", then the test with EVIDENCE=FOLDER`)
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*."+answer.CPUWeights+".gob.gz"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, path := range files {
+		file, err := os.Open(path)
+		require.NoError(t, err)
+		zip, err := gzip.NewReader(file)
+		require.NoError(t, err)
+		var seen struct {
+			DecodedS float64
+			Evidence evidence.Evidence
+		}
+		require.NoError(t, gob.NewDecoder(zip).Decode(&seen), path)
+		require.NoError(t, file.Close())
+		ev := seen.Evidence
+		ev.Frames, ev.IntervalS, ev.DurationS = nil, .5, seen.DecodedS
+		for _, f := range seen.Evidence.Frames {
+			if math.Mod(f.At, .5) == 0 {
+				ev.Frames = append(ev.Frames, f)
+			} else {
+				ev.Fine = append(ev.Fine, f)
+			}
+		}
+		entries := narrative.Write(ev, answer.CPU())
+		checked, denied := contradictions(t, ev, entries)
+		t.Logf("%s: %d sentences, %d questions", filepath.Base(path), len(entries), checked)
+		require.Empty(t, denied, "%s: %v", path, entries)
+	}
 }

@@ -17,7 +17,7 @@ const (
 
 // opening names the objects in view at the beginning.
 func (s scene) opening() event {
-	there := s.inView(func(o *object) bool { return !s.Views[o.firstFrame()].Cut && o.First()-s.Times[0] < 1.5*s.IntervalS })
+	there := s.inView(func(o *object) bool { return !s.Views[o.firstFrame()].Cut && s.atStart(o) })
 	text := sentence(there, "in view")
 	switch {
 	case len(s.objects) == 0:
@@ -88,6 +88,44 @@ type change struct {
 	alone bool
 }
 
+// changes are the objects that come into view, and those that go out of it. An object that is lost and another
+// one of its kind that appears within a second are left out: they may be one object.
+func (s scene) changes() (coming, going []change) {
+	for _, o := range s.objects {
+		if side, ok := s.goes(o); ok {
+			c := change{o.Last(), o.Last(), o.noun, side, 1, o.seconds(), s.alone(o, true)}
+			if side == "" {
+				c.atS = s.Times[min(o.lastFrame()+1, len(s.Times)-1)]
+			}
+			going = append(going, c)
+		}
+	}
+	slices.SortStableFunc(going, func(a, b change) int { return cmp.Compare(a.sampleS, b.sampleS) })
+	for _, o := range s.objects {
+		if side, ok := s.comes(o); ok {
+			c := change{o.First(), o.First(), o.noun, side, 1, o.seconds(), s.alone(o, false)}
+			if i := s.lostBefore(going, c); i >= 0 {
+				going[i].count = 0
+			} else {
+				coming = append(coming, c)
+			}
+		}
+	}
+	return coming, slices.DeleteFunc(going, func(c change) bool { return c.count == 0 })
+}
+
+// lostBefore is the index of an object in going that may be the one that appears, or -1.
+func (s scene) lostBefore(going []change, c change) int {
+	from := c.sampleS - 1 - s.IntervalS
+	i, _ := slices.BinarySearchFunc(going, from, func(g change, at float64) int { return cmp.Compare(g.sampleS, at) })
+	for ; i < len(going) && going[i].sampleS < c.sampleS; i++ {
+		if g := going[i]; g.count > 0 && g.side == "" && c.side == "" && g.noun == c.noun {
+			return i
+		}
+	}
+	return -1
+}
+
 // grouped merges equal changes and orders them by time.
 func grouped(changes []change) []change {
 	slices.SortStableFunc(changes, func(a, b change) int {
@@ -107,15 +145,9 @@ func grouped(changes []change) []change {
 }
 
 // appearances describe the objects that come into view.
-func (s scene) appearances() []event {
-	var changes []change
-	for _, o := range s.objects {
-		if side, ok := s.comes(o); ok {
-			changes = append(changes, change{o.First(), o.First(), o.noun, side, 1, o.seconds(), s.alone(o, false)})
-		}
-	}
+func (s scene) appearances(coming []change) []event {
 	var out []event
-	all := grouped(changes)
+	all := grouped(coming)
 	for i, c := range all {
 		total := s.visible(c.noun, c.sampleS)
 		for _, later := range all[i+1:] {
@@ -142,22 +174,10 @@ func (s scene) appearances() []event {
 }
 
 // departures describe the objects that go out of view.
-func (s scene) departures() []event {
-	var changes []change
-	for _, o := range s.objects {
-		side, ok := s.goes(o)
-		if !ok {
-			continue
-		}
-		c := change{o.Last(), o.Last(), o.noun, side, 1, o.seconds(), s.alone(o, true)}
-		if side == "" {
-			c.atS = s.Times[min(o.lastFrame()+1, len(s.Times)-1)]
-		}
-		changes = append(changes, c)
-	}
+func (s scene) departures(going []change) []event {
 	var out []event
 	gone, goneAt := map[noun]int{}, -1.0
-	for _, c := range grouped(changes) {
+	for _, c := range grouped(going) {
 		if c.sampleS != goneAt {
 			gone, goneAt = map[noun]int{}, c.sampleS
 		}

@@ -52,8 +52,9 @@ func Write(ev evidence.Evidence, cal answer.Calibration) []Entry {
 	}
 	events := []event{s.opening()}
 	events = append(events, s.sceneChanges()...)
-	events = append(events, s.appearances()...)
-	events = append(events, s.departures()...)
+	coming, going := s.changes()
+	events = append(events, s.appearances(coming)...)
+	events = append(events, s.departures(going)...)
 	events = append(events, s.movements()...)
 	events = append(events, s.postures()...)
 	return s.entries(events)

@@ -144,10 +144,23 @@ func together(a, b *object) bool {
 }
 
 // comes reports whether an object comes into view with its first point, and by which side of the frame. It
-// may also have been there before the video, or before the scene, or be one that was hidden.
+// may also have been there before the video, or before the scene, or continue one that was told.
 func (s scene) comes(o *object) (evidence.Side, bool) {
 	_, side, p := o.Enters()
-	return s.passage(o, side, p)
+	side, comes := s.passage(o, side, p)
+	return side, comes || !s.atStart(o) && !s.Views[o.firstFrame()].Cut && !s.continues(o)
+}
+
+// atStart reports whether an object is there from the first frames on.
+func (s scene) atStart(o *object) bool { return o.First()-s.Times[0] < 1.5*s.IntervalS }
+
+// continues reports whether another object of the kind was there shortly before.
+func (s scene) continues(o *object) bool {
+	const lostS = 3
+	of := s.presence[o.noun]
+	begun, _ := slices.BinarySearch(of.begin, o.First())
+	ended, _ := slices.BinarySearch(of.end, o.First()-lostS)
+	return begun > ended
 }
 
 // goes reports whether an object goes out of view with its last point, and by which side.
