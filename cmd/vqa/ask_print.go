@@ -88,7 +88,9 @@ func explain(a client.Analysis) []string {
 	r := a.Result
 	if r.Answer == "indeterminate" {
 		why := "The server gave no reason."
-		if r.IndeterminateReason != nil {
+		if r.Undecided != "" {
+			why = r.Undecided
+		} else if r.IndeterminateReason != nil {
 			if why = reasons[*r.IndeterminateReason]; why == "" {
 				why = *r.IndeterminateReason
 			}

@@ -25,6 +25,9 @@ func (s *server) renderResult(r answer.Result) api.Result {
 		out.DetectedCount = new(int)
 	}
 	out.IndeterminateReason, out.UnsupportedAction = s.renderReason(r.IndeterminateReason, r.UnsupportedAction)
+	if r.Undecided != "" {
+		out.Undecided = &r.Undecided
+	}
 	return out
 }
 

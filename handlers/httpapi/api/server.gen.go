@@ -2926,6 +2926,9 @@ type Result struct {
 	Receipt         *Receipt        `json:"receipt"`
 	TermConfidences TermConfidences `json:"term_confidences"`
 
+	// Undecided One sentence that names the part of the question which could not be told. Only for `indeterminate`.
+	Undecided *string `json:"undecided,omitempty"`
+
 	// UnsupportedAction Why the question is not supported. Absent (never null) if it is.
 	UnsupportedAction *UnsupportedAction `json:"unsupported_action,omitempty"`
 	VideoDurationS    *float64           `json:"video_duration_s"`

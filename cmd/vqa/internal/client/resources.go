@@ -80,7 +80,9 @@ type Result struct {
 	VideoDurationS      *float64 `json:"video_duration_s"`
 	DetectedCount       *int     `json:"detected_count"`
 	IndeterminateReason *string  `json:"indeterminate_reason"`
-	UnsupportedAction   *struct {
+	// Undecided names the part of the question that could not be told; "" for other results.
+	Undecided         string `json:"undecided"`
+	UnsupportedAction *struct {
 		Reason  string `json:"reason"`
 		DocsURL string `json:"docs_url"`
 	} `json:"unsupported_action"`

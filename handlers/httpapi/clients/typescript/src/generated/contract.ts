@@ -2605,6 +2605,11 @@ export interface components {
             /** @description The intervals in which `detected_count` instances are visible at the same time, in order and without overlaps. Empty if the question does not ask for a number, if the number is 0, and in results from before this field existed. */
             count_evidence: components["schemas"]["Clip"][];
             indeterminate_reason: components["schemas"]["IndeterminateReason"] | null;
+            /**
+             * @description One sentence that names the part of the question which could not be told. Only for `indeterminate`.
+             * @example A person is visible; whether it is "sitting" cannot be told.
+             */
+            undecided?: string;
             unsupported_action?: components["schemas"]["UnsupportedAction"];
             /** @description Null for results from before receipts existed. */
             receipt: components["schemas"]["Receipt"] | null;
