@@ -16,10 +16,6 @@ import (
 	"vqa/domain/query/vocabulary"
 )
 
-// smallSides are the sizes at which clips are examined besides the usual one, in pixels of the longer
-// side. Small frames give doubtful boxes of true objects, which clear clips lack.
-var smallSides = []int{320, 256}
-
 // evidenceFolder is in the data folder and holds what the engine reported about labeled clips.
 const evidenceFolder = "evidence"
 
@@ -52,7 +48,7 @@ classes that people ask about are absent, so present and absent classes count al
 			if err != nil {
 				return err
 			}
-			_, fitted, err := l.fit(cmd, args[0], questions)
+			fitted, err := l.fit(cmd, args[0], questions)
 			if err != nil {
 				return err
 			}
@@ -61,7 +57,10 @@ classes that people ask about are absent, so present and absent classes count al
 				return err
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), "calibration:", path)
-			return show(cmd, fitted.Figures, func(s terminal.Screen, f calibrate.Figures) { f.Print(s) })
+			return show(cmd, fitted.Figures, func(s terminal.Screen, f calibrate.Figures) {
+				f.Print(s)
+				fitted.Report.Print(s)
+			})
 		},
 	}
 	l.flags(cmd)
@@ -70,36 +69,35 @@ classes that people ask about are absent, so present and absent classes count al
 	return printing(cmd, "CLIPS_DIR")
 }
 
-// fit examines the clips at several sizes and fits the calibration of the engine.
-func (l labeled) fit(cmd *cobra.Command, dir string, questions []evaluate.Case) (clips calibrate.Clips, fitted calibrate.Fitted, err error) {
+// fit examines the clips and fits the calibration of the engine.
+func (l labeled) fit(cmd *cobra.Command, dir string, questions []evaluate.Case) (fitted calibrate.Fitted, err error) {
 	c, err := loadConfig()
 	if err != nil {
-		return clips, fitted, err
+		return fitted, err
 	}
-	clips.Questions = questions
+	clips := calibrate.Clips{Questions: questions}
 	if l.labels != "" {
 		if clips.Labels, err = calibrate.ReadLabels(l.labels); err != nil {
-			return clips, fitted, err
+			return fitted, err
 		}
 	}
-	var weights string
-	for _, side := range append([]int{0}, smallSides...) {
-		folder := cmp.Or(l.evidence, filepath.Join(c.DataDir, evidenceFolder))
-		seen, info, err := c.examineClips(cmd.Context(), dir, folder, side, evaluate.Clips(questions), cmd.ErrOrStderr())
-		if err != nil {
-			return clips, fitted, err
-		}
-		if len(info.Vocabulary) == 0 {
-			return clips, fitted, errors.New("the engine does not report its classes. Only an engine with a list of classes can be calibrated")
-		}
-		clips.Views, clips.Vocabulary, weights = append(clips.Views, seen), vocabulary.Of(info.Vocabulary), info.Weights
-	}
-	prior, err := calibrate.Prior(weights)
+	folder := cmp.Or(l.evidence, filepath.Join(c.DataDir, evidenceFolder))
+	seen, info, err := c.examineClips(cmd.Context(), dir, folder, 0, evaluate.Clips(questions), cmd.ErrOrStderr())
 	if err != nil {
-		return clips, fitted, err
+		return fitted, err
 	}
-	fitted, err = calibrate.Fit(clips, prior)
-	return clips, fitted, err
+	if len(info.Vocabulary) == 0 {
+		return fitted, errors.New("the engine does not report its classes. Only an engine with a list of classes can be calibrated")
+	}
+	clips.Seen, clips.Vocabulary = seen, vocabulary.Of(info.Vocabulary)
+	prior, err := calibrate.Prior(info.Weights)
+	if err != nil {
+		return fitted, err
+	}
+	if fitted, err = calibrate.Fit(clips, prior); err != nil {
+		return fitted, err
+	}
+	return fitted, calibrate.Choose(clips, &fitted)
 }
 
 // writeParameters writes the document of a calibration.

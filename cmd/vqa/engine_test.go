@@ -78,7 +78,7 @@ func measuredAs(t *testing.T, weights string) []byte {
 	t.Helper()
 	p := answer.CPU().Parameters
 	p.Weights = weights
-	raw, err := json.Marshal([]answer.Parameters{p})
+	raw, err := json.Marshal(p)
 	require.NoError(t, err)
 	return raw
 }
@@ -95,7 +95,7 @@ func TestCalibrationFile(t *testing.T) {
 	require.InDelta(t, answer.CPU().CapYes, measured.For("w1", nil).CapYes, 1e-9)
 	require.Less(t, measured.For("w2", nil).CapYes, .7, "these weights are not measured")
 	s := &server{}
-	require.NoError(t, os.WriteFile(path, []byte(`[{"weights":"w1"}]`), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(`{"weights":"w1"}`), 0o600))
 	require.ErrorContains(t, s.openEngine(t.Context(), config{CalibrationFile: path}, slog.New(slog.DiscardHandler)), "VQA_CALIBRATION_FILE")
 	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte(" "), maxCalibrationBytes+1), 0o600))
 	_, err = readCalibrations(path)

@@ -13,7 +13,9 @@ import (
 )
 
 func evalCommand() *cobra.Command {
-	var server, key, diagram, kept string
+	var server, key, diagram string
+	var l labeled
+	var leaveOut bool
 	var minRight, minOverlap, maxECE, minRightNo float64
 	cmd := &cobra.Command{
 		Use:   "eval CLIPS_DIR",
@@ -33,7 +35,8 @@ result counts as not right. It is left out of the calibration error, because it 
 
 With --evidence, the clips are examined without a server, by ffmpeg and the configured engine. What the
 engine reports is kept in that folder in a file for each clip and for each model, so that a second
-evaluation takes seconds. The answers follow the same rules.
+evaluation takes seconds. The answers follow the same rules. With --leave-out, the engine is calibrated as by
+vqa calibrate, and each question is answered with a fit to the other clips.
 
 With --min-right, --min-right-no, --min-overlap or --max-ece, the exit status is 1 when all questions
 together miss a limit.`,
@@ -43,8 +46,14 @@ together miss a limit.`,
 				return err
 			}
 			ask := func() ([]evaluate.Outcome, error) { return askServer(cmd, server, key, args[0], questions) }
-			if kept != "" {
-				ask = func() ([]evaluate.Outcome, error) { return askEvidence(cmd, args[0], kept, questions) }
+			switch {
+			case leaveOut:
+				ask = func() ([]evaluate.Outcome, error) {
+					fitted, err := l.fit(cmd, args[0], questions)
+					return fitted.Report.Outcomes, err
+				}
+			case l.evidence != "":
+				ask = func() ([]evaluate.Outcome, error) { return askEvidence(cmd, args[0], l.evidence, questions) }
 			}
 			outcomes, err := ask()
 			if err != nil {
@@ -74,7 +83,9 @@ together miss a limit.`,
 	}
 	cmd.Flags().StringVar(&server, "url", "", "base URL of the server")
 	cmd.Flags().StringVar(&key, "key", "", "API key (VQA_API_KEY keeps it out of the process list)")
-	cmd.Flags().StringVar(&kept, "evidence", "", "answer from what the engine reports, kept in this folder, without a server")
+	cmd.Flags().StringVar(&l.evidence, "evidence", "", "answer from what the engine reports, kept in this folder, without a server")
+	cmd.Flags().BoolVar(&leaveOut, "leave-out", false, "answer each question with a calibration that was fitted without its clip")
+	l.flags(cmd)
 	cmd.Flags().StringVar(&diagram, "reliability", "", "write the reliability diagram to this PNG file")
 	cmd.Flags().Float64Var(&minRight, "min-right", 0, "fail below this share of right answers, 0 to 1")
 	cmd.Flags().Float64Var(&minRightNo, "min-right-no", 0, "fail below this share of right answers among the answers no, 0 to 1")

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"vqa/domain/answer/predicate"
@@ -41,8 +40,7 @@ func (e trial) ranks(things ...*thing) [][]float64 {
 	return out
 }
 
-// counted are the instances of one frame, the best first. A further instance loses log odds, and a weaker
-// box in a surer one is a part of it.
+// counted are the instances of one frame, the best first. A weaker box in a surer one is a part of it.
 func (e trial) counted(all []instance) []instance {
 	slices.SortStableFunc(all, func(a, b instance) int { return cmp.Compare(b.p, a.p) })
 	var kept []instance
@@ -51,14 +49,8 @@ func (e trial) counted(all []instance) []instance {
 		if len(kept) == mostCounted || slices.ContainsFunc(kept, inside) {
 			continue
 		}
-		if len(kept) > 0 && o.object.P > 0 {
-			apart := math.Abs(math.Log(max(float64(area(o.object)), 1e-6) / max(float64(area(kept[0].object)), 1e-6)))
-			doubted := sigmoid(logit(float64(o.object.P)) - e.cal.Further.Flat - e.cal.Further.Size*apart)
-			o.p *= doubted / float64(o.object.P) // the object is doubted, not its conditions
-		}
 		kept = append(kept, o)
 	}
-	slices.SortStableFunc(kept, func(a, b instance) int { return cmp.Compare(b.p, a.p) })
 	return kept
 }
 

@@ -28,14 +28,6 @@ type Kinds struct {
 	Small float64 `json:"small"`
 }
 
-// Penalty is the log odds that each further instance of a counted thing loses.
-type Penalty struct {
-	// Flat is the same for each.
-	Flat float64 `json:"flat"`
-	// Size is for each unit of |ln(area / area of the surest instance)|.
-	Size float64 `json:"size"`
-}
-
 // Parameters are all numbers of the answer rules that depend on a model. `vqa calibrate` fits them. A
 // probability is that of a class that somebody asks about; half of these are absent.
 type Parameters struct {
@@ -54,10 +46,8 @@ type Parameters struct {
 	Exclusion float64 `json:"exclusion"`
 	// Floor is the probability of an object without a detection.
 	Floor float64 `json:"floor"`
-	// Further applies to the second and later instances of a count. A weaker box of which Inside lies in
-	// a surer one is a part of that.
-	Further Penalty `json:"further"`
-	Inside  float64 `json:"inside"`
+	// Inside is the part of a counted box that lies in a surer one, from which it is a part of that.
+	Inside float64 `json:"inside"`
 	// LinkOverlap and LinkDistance say when two boxes are one object: by intersection over union, or by
 	// the distance of their centers in sizes of the object, times the seconds between them if over 1.
 	LinkOverlap  float64 `json:"link_overlap"`
@@ -92,6 +82,11 @@ type Quality struct {
 	LogLoss float64 `json:"log_loss"`
 	// AUC is the probability that a present class is more probable than an absent one.
 	AUC float64 `json:"auc"`
+	// Questions and Right count the questions about the clips and those that were answered rightly.
+	Questions int `json:"questions"`
+	Right     int `json:"right"`
+	// CalibrationError is the expected calibration error of these answers, 0..1.
+	CalibrationError float64 `json:"calibration_error"`
 }
 
 //go:embed calibration/*.json
@@ -111,24 +106,26 @@ var embedded = func() map[string]Parameters {
 	return out
 }()
 
-// ParseCalibrations reads measured calibrations: a JSON list of documents that `vqa calibrate` wrote.
+// ParseCalibrations reads measured calibrations: one or more documents that `vqa calibrate` wrote, one
+// after the other.
 func ParseCalibrations(raw []byte) (Calibrations, error) {
-	var all []json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, fmt.Errorf("calibrations: %w", err)
-	}
 	out := Calibrations{}
-	for i, one := range all {
+	for d := json.NewDecoder(bytes.NewReader(raw)); ; {
+		var one json.RawMessage
+		if err := d.Decode(&one); errors.Is(err, io.EOF) && len(out) > 0 {
+			return out, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("calibrations: document %d: %w", len(out), err)
+		}
 		p, err := ParseParameters(one)
 		if err != nil {
-			return nil, fmt.Errorf("calibrations: item %d (%q): %w", i, p.Weights, err)
+			return nil, fmt.Errorf("calibrations: document %d (%q): %w", len(out), p.Weights, err)
 		}
 		if _, twice := out[p.Weights]; twice {
-			return nil, fmt.Errorf("calibrations: item %d: the weights %q are listed twice", i, p.Weights)
+			return nil, fmt.Errorf("calibrations: document %d: the weights %q are listed twice", len(out), p.Weights)
 		}
 		out[p.Weights] = Calibration{Parameters: p}
 	}
-	return out, nil
 }
 
 // ParseParameters reads one document of `vqa calibrate`. Each field is required, and unknown fields are
@@ -177,12 +174,11 @@ func (p Parameters) validate() error {
 		{between(.1, p.RivalOverlap, 1) && between(.1, p.Inside, 1), "rival_overlap, inside: must be from 0.1 to 1"},
 		{between(0, p.Exclusion, 10), "exclusion: must be from 0 to 10"},
 		{between(.001, p.Floor, .2), "floor: must be from 0.001 to 0.2"},
-		{between(0, p.Further.Flat, 10) && between(0, p.Further.Size, 10), "further: must be from 0 to 10"},
 		{between(.01, p.LinkOverlap, 1) && between(.1, p.LinkDistance, 10), "link_overlap, link_distance: must be from 0.01 to 1 and from 0.1 to 10"},
 		{between(.1, p.GapS, 10) && between(.1, p.SecondS, 10), "gap_s, second_s: must be from 0.1 to 10 seconds"},
 		{between(0, p.Lift, 10) && between(0, p.Stay, 10), "lift, stay: must be from 0 to 10"},
 		{between(.05, p.Doubt[0], p.Doubt[1]) && between(p.Doubt[0], p.Yes, .95) && p.Doubt[1] <= p.Yes, "doubt, yes: must satisfy 0.05 <= doubt[0] <= doubt[1] <= yes <= 0.95"},
-		{p.Quality == nil || p.Quality.Present > 0 && p.Quality.Absent > 0 && p.Quality.LogLoss >= 0 && between(0, p.Quality.AUC, 1), "quality: present and absent must be over 0, log_loss at least 0, auc from 0 to 1"},
+		{p.Quality == nil || p.Quality.Present > 0 && p.Quality.Absent > 0 && p.Quality.LogLoss >= 0 && between(0, p.Quality.AUC, 1) && p.Quality.Right <= p.Quality.Questions, "quality: present and absent must be over 0, log_loss at least 0, auc from 0 to 1, right at most questions"},
 		{between(.5, p.CapPrior, p.CapNo) && p.CapNo < 1 && between(.5, p.CapYes, .999), "cap_yes, cap_no, cap_prior: must be from 0.5 to below 1, cap_prior at most cap_no"},
 	} {
 		if !rule.ok {

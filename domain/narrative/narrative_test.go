@@ -100,7 +100,7 @@ func TestWrite(t *testing.T) {
 		},
 		"missed in the first sample": {newVideo(6).still("dog", 1, 5, .5), entries{{0, "A dog is in view."}}},
 		"one weak detection":         {newVideo(6).put("dog", .5, 2, 2, .5, .5, .5), entries{{0, "No object in the video can be named with certainty."}}},
-		"a lasting weak one":         {newVideo(6).put("dog", .36, 0, 5, .5, .5, .5), entries{{0, "No object in the video can be named with certainty."}}},
+		"a lasting weak one":         {newVideo(6).put("dog", .17, 0, 5, .5, .5, .5), entries{{0, "No object in the video can be named with certainty."}}},
 		"appears and disappears": {
 			newVideo(12).still("cat", 4, 8, .5),
 			entries{{0, "At first no object in view can be named with certainty."}, {2, "A cat appears."}, {4.5, "The cat is no longer visible."}},

@@ -34,9 +34,8 @@ type Clips struct {
 	Questions []evaluate.Case
 	// Labels list the classes of some clips in full.
 	Labels map[string]Labels
-	// Views are what the engine reports at several sizes of the frames, the usual one first. Small frames
-	// give doubtful boxes of true objects, which clear clips lack.
-	Views []map[string]evaluate.Seen
+	// Seen is what the engine reports, by clip.
+	Seen map[string]evaluate.Seen
 	// Vocabulary maps the words of the questions to the engine's classes.
 	Vocabulary vocabulary.Vocabulary
 }
@@ -48,9 +47,11 @@ type Fitted struct {
 	LeftOut map[string]answer.Parameters
 	Ridge   Ridge
 	Figures Figures
+	// Report is about the questions, after [Choose].
+	Report evaluate.Report
 }
 
-// Figures compare a fit with its prior on the classes in the clips, at the usual size.
+// Figures compare a fit with its prior on the classes in the clips.
 type Figures struct {
 	answer.Quality
 	PriorLogLoss float64 `json:"prior_log_loss"`
@@ -86,16 +87,9 @@ func even(p answer.Parameters) map[string]float64 {
 func Fit(c Clips, from answer.Parameters) (Fitted, error) {
 	clips := evaluate.Clips(c.Questions)
 	pairs := with(Pairs(c.Questions, c.Vocabulary), c.Labels, clips, c.Vocabulary.Names())
-	var all []example
-	usual := 0
-	for i, view := range c.Views {
-		if all = append(all, examples(pairs, view, from)...); i == 0 {
-			usual = len(all)
-		}
-	}
+	all := examples(pairs, c.Seen, from)
 	tries := make([]Fitted, len(ridges))
 	losses := make([][]float64, len(ridges))
-	least := 0
 	for i, r := range ridges {
 		tries[i] = Fitted{Ridge: r, LeftOut: map[string]answer.Parameters{}}
 		var err error
@@ -107,24 +101,32 @@ func Fit(c Clips, from answer.Parameters) (Fitted, error) {
 				return Fitted{}, fmt.Errorf("without %s: %w", clip, err)
 			}
 		}
-		losses[i] = lossByClip(balanced(all[:usual], ""), clips, func(clip string) answer.Parameters { return tries[i].LeftOut[clip] })
+		losses[i] = lossByClip(balanced(all, ""), clips, func(clip string) answer.Parameters { return tries[i].LeftOut[clip] })
+	}
+	out := tries[lastWithinOneError(losses)]
+	out.Figures = figures(balanced(all, ""), clips, from, out.LeftOut)
+	out.Figures.Even = even(out.Parameters)
+	out.Quality = &out.Figures.Quality
+	return out, nil
+}
+
+// lastWithinOneError is the last try whose loss, summed over the clips, is within one standard error of
+// the least.
+func lastWithinOneError(losses [][]float64) int {
+	least := 0
+	for i := range losses {
 		if floats.Sum(losses[i]) < floats.Sum(losses[least]) {
 			least = i
 		}
 	}
-	chosen := least
-	for i := range tries {
-		worse := floats.SubTo(make([]float64, len(clips)), losses[i], losses[least])
-		n := float64(len(clips))
-		if floats.Sum(worse) <= stat.StdDev(worse, nil)*math.Sqrt(n) {
-			chosen = i // ridges are in the order of their strength
+	last := least
+	for i := range losses {
+		worse := floats.SubTo(make([]float64, len(losses[i])), losses[i], losses[least])
+		if floats.Sum(worse) <= stat.StdDev(worse, nil)*math.Sqrt(float64(len(worse))) {
+			last = max(last, i)
 		}
 	}
-	out := tries[chosen]
-	out.Figures = figures(balanced(all[:usual], ""), clips, from, out.LeftOut)
-	out.Figures.Even = even(out.Parameters)
-	out.Quality = &out.Figures.Quality
-	return out, nil
+	return last
 }
 
 // lossByClip is the weighted log loss of the examples of each clip.
@@ -136,11 +138,11 @@ func lossByClip(all []example, clips []string, by func(clip string) answer.Param
 	return losses
 }
 
-func figures(usual []example, clips []string, from answer.Parameters, leftOut map[string]answer.Parameters) Figures {
+func figures(all []example, clips []string, from answer.Parameters, leftOut map[string]answer.Parameters) Figures {
 	var f Figures
 	weights := 0.0
 	counted := map[[2]string]bool{}
-	for _, e := range usual {
+	for _, e := range all {
 		weights += e.weight
 		if key := [2]string{e.clip, e.class}; !counted[key] {
 			counted[key] = true
@@ -152,11 +154,12 @@ func figures(usual []example, clips []string, from answer.Parameters, leftOut ma
 		}
 	}
 	loss := func(by func(string) answer.Parameters) float64 {
-		return floats.Sum(lossByClip(usual, clips, by)) / weights
+		return floats.Sum(lossByClip(all, clips, by)) / weights
 	}
-	f.LogLoss = loss(func(clip string) answer.Parameters { return leftOut[clip] })
+	thousandths := func(x float64) float64 { return math.Round(1000*x) / 1000 }
+	f.LogLoss = thousandths(loss(func(clip string) answer.Parameters { return leftOut[clip] }))
 	f.PriorLogLoss = loss(func(string) answer.Parameters { return from })
-	f.AUC = auc(usual, func(e example) float64 { return e.probability(leftOut[e.clip]) })
-	f.PriorAUC = auc(usual, func(e example) float64 { return e.probability(from) })
+	f.AUC = thousandths(auc(all, func(e example) float64 { return e.probability(leftOut[e.clip]) }))
+	f.PriorAUC = auc(all, func(e example) float64 { return e.probability(from) })
 	return f
 }

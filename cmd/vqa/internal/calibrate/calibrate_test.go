@@ -1,6 +1,8 @@
 package calibrate
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -62,7 +64,7 @@ func drawn(n int, p answer.Parameters) []example {
 	for range n {
 		for _, class := range []string{"dog", "car", "chair", "cup", "person"} {
 			o := object{logScore: math.Log(.08 + .6*random.Float64()), rivals: 1.5 * random.Float64(), share: 1}
-			e := example{class: class, seconds: [][][]object{{{o}}}, weight: 1}
+			e := example{class: class, kind: answer.KindOf(class), seconds: [][][]object{{{o}}}, weight: 1}
 			e.present = random.Float64() < e.probability(p)
 			all = append(all, e)
 		}
@@ -124,25 +126,31 @@ func TestAUC(t *testing.T) {
 	require.InDelta(t, 3.5/4, auc(all, func(e example) float64 { return e.seconds[0][0][0].share }), 1e-9)
 }
 
-// TestFitOfClips fits clips in which dogs score .5 and false dogs .3, and leaves each clip out.
-func TestFitOfClips(t *testing.T) {
-	t.Parallel()
-	clips := Clips{Vocabulary: vocabulary.COCO(), Views: []map[string]evaluate.Seen{{}}}
+// dogs are clips in which dogs score .5 and false dogs .3.
+func dogs() Clips {
+	clips := Clips{Vocabulary: vocabulary.COCO(), Seen: map[string]evaluate.Seen{}}
 	for i := range 8 {
 		name, score, truth := string(rune('a'+i))+".mp4", .5, "yes"
 		if i%2 == 1 {
 			score, truth = .3, "no"
 		}
 		var s evaluate.Seen
-		s.DecodedS, s.Evidence.Terms = 3, []string{"dog", "cat"}
+		s.DecodedS, s.Evidence.Terms, s.Evidence.Known = 3, []string{"dog", "cat"}, []bool{true, true}
 		for k := range 24 {
 			s.Evidence.Frames = append(s.Evidence.Frames, evidence.Frame{At: float64(k) * sampling.FineStepS, Detections: []evidence.Detection{
 				{Term: 0, Score: score, Box: evidence.Box{X1: .1, Y1: .1, X2: .5, Y2: .5}},
 			}})
 		}
-		clips.Views[0][name] = s
+		clips.Seen[name] = s
 		clips.Questions = append(clips.Questions, evaluate.Case{File: name, Question: "Is there a dog?", Answer: truth})
 	}
+	return clips
+}
+
+// TestFitOfClips leaves each clip out.
+func TestFitOfClips(t *testing.T) {
+	t.Parallel()
+	clips := dogs()
 	prior, err := Prior("test")
 	require.NoError(t, err)
 	fitted, err := Fit(clips, prior)
@@ -155,6 +163,51 @@ func TestFitOfClips(t *testing.T) {
 	require.Equal(t, [2]int{4, 4}, [2]int{fitted.Figures.Present, fitted.Figures.Absent})
 	require.InDelta(t, 1, fitted.Figures.AUC, 1e-9)
 	require.Equal(t, fitted.Figures.Quality, *fitted.Parameters.Quality, "the document records it")
+}
+
+// TestChooseByTheQuestions answers the questions of clips with fits to the other clips.
+func TestChooseByTheQuestions(t *testing.T) {
+	t.Parallel()
+	clips := dogs()
+	prior, err := Prior("test")
+	require.NoError(t, err)
+	fitted, err := Fit(clips, prior)
+	require.NoError(t, err)
+	require.NoError(t, Choose(clips, &fitted))
+	require.Equal(t, 8, fitted.Report.Total.Right, "%+v", fitted.Report.Outcomes)
+	require.Equal(t, 8, fitted.Quality.Right)
+	require.Equal(t, prior.Lift, fitted.Lift, "no question has clips, so nothing speaks against the prior")
+	require.LessOrEqual(t, fitted.CapPrior, priorCap)
+	raw, err := json.Marshal(fitted.Parameters)
+	require.NoError(t, err)
+	_, err = answer.ParseParameters(raw)
+	require.NoError(t, err, "the program accepts what was fitted")
+}
+
+func TestDecisionsFollowTheOutcomes(t *testing.T) {
+	t.Parallel()
+	p, err := Prior("test")
+	require.NoError(t, err)
+	var outcomes []evaluate.Outcome
+	var clips []string
+	add := func(n int, got string, confidence float64, right bool) {
+		for range n {
+			name := fmt.Sprint(len(clips))
+			clips = append(clips, name)
+			outcomes = append(outcomes, evaluate.Outcome{Case: evaluate.Case{File: name}, Got: got, Confidence: confidence, Right: right})
+		}
+	}
+	add(8, "yes", .95, true)
+	add(6, "no", .97, true)
+	add(9, "no", .8, true)
+	add(1, "no", .8, false)
+	add(20, "no", .6, false) // probability .4: the answer is mostly yes
+	got := decisions(p, clips, outcomes)
+	require.Equal(t, [2]float64{.35, .5}, got.Doubt, "the narrowest band around .4")
+	require.InDelta(t, .9, got.CapYes, 1e-9, "9 of 10")
+	require.InDelta(t, .88, got.CapNo, 1e-9, "7 of 8")
+	require.InDelta(t, .83, got.CapPrior, 1e-9, "10 of 12")
+	require.Equal(t, [2]float64{.48, .5}, decisions(p, clips[:24], outcomes).Doubt, "without the wrong answers of .6")
 }
 
 func TestReadLabels(t *testing.T) {

@@ -20,10 +20,11 @@ const (
 	perFrame, perExample = 2, 3
 )
 
-// example is a class in a clip, seen at one size and at one phase of the sampling grid. A label applies
+// example is a class in a clip, seen at one phase of the sampling grid. A label applies
 // to its best second.
 type example struct {
 	clip, class string
+	kind        answer.Kind
 	present     bool
 	unasked     bool
 	// weight makes the examples of a pair count as one, and present and absent pairs count alike.
@@ -39,7 +40,7 @@ type object struct {
 	share float64
 }
 
-// examples lists what the clips of a view show of the pairs.
+// examples lists what the clips show of the pairs.
 func examples(pairs []Pair, seen map[string]evaluate.Seen, p answer.Parameters) []example {
 	var out []example
 	for _, pair := range pairs {
@@ -60,7 +61,7 @@ func examples(pairs []Pair, seen map[string]evaluate.Seen, p answer.Parameters) 
 				times, frames = append(times, f.At), append(frames, objects(f, s.Evidence.Terms, term, p))
 			}
 			add := func(present bool, wanted func(at float64) bool) {
-				e := example{clip: pair.Clip, class: pair.Class, present: present, unasked: pair.Unasked}
+				e := example{clip: pair.Clip, class: pair.Class, kind: answer.KindOf(pair.Class), present: present, unasked: pair.Unasked}
 				if e.seconds = bestSeconds(times, frames, wanted, p.SecondS); present || !e.unasked || e.best() > p.Keep {
 					out = append(out, e)
 				}
@@ -108,7 +109,7 @@ func objects(f evidence.Frame, terms []string, term int, p answer.Parameters) []
 			if overlap >= p.RivalOverlap {
 				rivals += e.Score / d.Score
 			}
-			if overlap >= .5 && exclusive(terms[term], terms[e.Term]) {
+			if overlap >= .5 && answer.Exclusive(terms[term], terms[e.Term]) {
 				excluded += math.Pow(e.Score/d.Score, p.Exclusion)
 			}
 		}

@@ -96,14 +96,14 @@ func logLoss(all []example, p answer.Parameters) float64 {
 // probability that the class is present, by the best second: as a question whether it is visible gets it.
 func (e example) probability(p answer.Parameters) float64 {
 	l, kind := p.Objects, p.Kinds.Small
-	switch kindOf[e.class] {
-	case "person":
+	switch e.kind {
+	case answer.KindPerson:
 		l, kind = p.Persons, 0
-	case "animal":
+	case answer.KindAnimal:
 		kind = p.Kinds.Animal
-	case "vehicle":
+	case answer.KindVehicle:
 		kind = p.Kinds.Vehicle
-	case "big":
+	case answer.KindBig:
 		kind = p.Kinds.Big
 	}
 	best := p.Floor
