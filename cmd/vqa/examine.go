@@ -152,11 +152,40 @@ func (x examiner) detect(ctx context.Context, part []evidence.Frame, pictures []
 	if err != nil {
 		return err
 	}
+	turned, err := x.turned(ctx, part, pictures)
+	if err != nil {
+		return err
+	}
 	for i := range part {
-		part[i].Detections = resp.Frames[i]
+		part[i].Detections = sampling.Again(resp.Frames[i], turned[i])
 		if x.info.Shades {
 			part[i].Shades = resp.Shades[i]
 		}
 	}
 	return nil
+}
+
+// turned are the detections in turned views of those frames that an analysis may examine again.
+func (x examiner) turned(ctx context.Context, part []evidence.Frame, pictures [][]byte) ([][]evidence.Detection, error) {
+	out := make([][]evidence.Detection, len(part))
+	var again [][]byte
+	var places []int
+	for i, f := range part {
+		if x.info.Rotations && x.side == 0 && len(sampling.OnGrid([]evidence.Frame{f}, sampling.BaseStepS)) > 0 {
+			again, places = append(again, pictures[i]), append(places, i)
+		}
+	}
+	if len(again) == 0 {
+		return out, nil
+	}
+	resp, err := x.engine.Detect(ctx, gpu.Request{
+		Frames: again, Terms: x.info.Vocabulary, WantColors: len(x.info.Colors) > 0, WantRotations: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range places {
+		out[i] = resp.Frames[k]
+	}
+	return out, nil
 }

@@ -282,3 +282,16 @@ func boxesOf(all []evidence.Detection, keep float64) []evidence.Box {
 	}
 	return out
 }
+
+// Presence is the probability that a term is visible at some time, whatever a question says of it. mine are
+// its classes, by index in Evidence.Terms.
+func Presence(term string, ev evidence.Evidence, cal Calibration) (p float64, mine []bool) {
+	ev = withDefaults(ev)
+	t := newThing(query.Thing{Term: term}, ev, cal)
+	a := newAxis(watch(ev, cal, []*thing{t}), ev.DurationS)
+	series := make([]float64, len(a.Times))
+	for _, o := range t.objects {
+		series[o.Frame] = max(series[o.Frame], float64(o.P))
+	}
+	return a.best(series, cal.SecondS), t.mine
+}

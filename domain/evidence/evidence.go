@@ -29,6 +29,8 @@ type Detection struct {
 	// Colors says how much of the box has each of Evidence.Colors, 0..1. A pixel between two
 	// names counts for both. Nil when colors were not requested.
 	Colors []float32
+	// Turned is true when only a turned view of the frame shows the object.
+	Turned bool
 }
 
 const (

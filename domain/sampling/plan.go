@@ -75,7 +75,7 @@ func ScanStep(durationS *float64) float64 {
 // shows is taken to be absent between them.
 func (p Plan) CloseUps(s Survey, cal answer.Calibration) []float64 {
 	var at []float64
-	for _, f := range OnGrid(s.For(p.Own).Frames, s.StepS) {
+	for _, f := range OnGrid(upright(s.For(p.Own)).Frames, s.StepS) {
 		if !shows(f, HintScore(cal)) {
 			continue
 		}
@@ -102,16 +102,32 @@ func (p Plan) Evidence(s Survey, cal answer.Calibration) evidence.Evidence {
 	if p.Everything {
 		return overview(s, cal)
 	}
-	ev := s.For(p.Classes)
+	ev := p.scanned(s, cal)
+	again, doubtful := p.again(ev, cal)
+	ev.Fine = within(ev.Fine, p.Fine(s, ev, cal))
+	if len(again) > 0 {
+		all := s.For(p.Classes).Frames
+		ev.Frames = hide(within(all, instants(ev.Frames)), again, doubtful)
+	}
+	return ev
+}
+
+// scanned is the evidence of the question's samples, with all fine frames of the survey.
+func (p Plan) scanned(s Survey, cal answer.Calibration) evidence.Evidence {
+	ev := upright(s.For(p.Classes))
 	if s.StepS > BaseStepS {
-		wanted := p.CloseUps(s, cal)
-		for _, f := range OnGrid(ev.Frames, s.StepS) {
-			wanted = append(wanted, f.At)
-		}
+		wanted := append(p.CloseUps(s, cal), instants(OnGrid(ev.Frames, s.StepS))...)
 		ev.Frames = within(ev.Frames, wanted)
 	}
-	ev.Fine = within(ev.Fine, p.Fine(s, ev, cal))
 	return ev
+}
+
+func instants(frames []evidence.Frame) []float64 {
+	at := make([]float64, len(frames))
+	for i, f := range frames {
+		at[i] = f.At
+	}
+	return at
 }
 
 // Fine returns the fine instants of a question with some evidence. After a scan at
@@ -119,7 +135,7 @@ func (p Plan) Evidence(s Survey, cal answer.Calibration) evidence.Evidence {
 func (p Plan) Fine(s Survey, ev evidence.Evidence, cal answer.Calibration) []float64 {
 	var at []float64
 	if s.StepS == BaseStepS {
-		at = edges(s.Evidence, s.Evidence.Terms, cal)
+		at = edges(upright(s.Evidence), s.Evidence.Terms, cal)
 	} else {
 		at = edges(ev, p.Own, cal)
 	}
@@ -133,18 +149,14 @@ func (p Plan) Fine(s Survey, ev evidence.Evidence, cal answer.Calibration) []flo
 
 // Subjects returns the instants at which some frames show a class of the question.
 func (p Plan) Subjects(s Survey, frames []evidence.Frame, cal answer.Calibration) []float64 {
-	own := s.For(p.Own)
+	own := upright(s.For(p.Own))
 	shown := append(showing(own.Frames, cal.Keep), showing(own.Fine, cal.Keep)...)
-	var at []float64
-	for _, f := range within(frames, shown) {
-		at = append(at, f.At)
-	}
-	return at
+	return instants(within(frames, shown))
 }
 
 // overview is the evidence of the scan for all terms.
 func overview(s Survey, cal answer.Calibration) evidence.Evidence {
-	ev := s.Evidence
+	ev := upright(s.Evidence)
 	if s.StepS > BaseStepS {
 		ev.Frames, ev.Fine, ev.IntervalS = OnGrid(ev.Frames, s.StepS), nil, s.StepS
 		return ev

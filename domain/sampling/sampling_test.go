@@ -79,3 +79,50 @@ func TestForOpinion(t *testing.T) {
 	at, _ = sampling.ForOpinion(q, evidence.Evidence{}, v, 8)
 	require.Empty(t, at)
 }
+
+func box(term int, score, x float64) evidence.Detection {
+	return evidence.Detection{Term: term, Score: score, Box: evidence.Box{X1: x, Y1: .1, X2: x + .3, Y2: .4}}
+}
+
+func TestAgainAddsWhatNothingOutscores(t *testing.T) {
+	t.Parallel()
+	turned := func(d evidence.Detection) evidence.Detection {
+		d.Turned = true
+		return d
+	}
+	upright := []evidence.Detection{box(0, .2, .1), turned(box(1, .9, .6))}
+	got := sampling.Again(upright, []evidence.Detection{
+		box(0, .5, .1), box(1, .45, .1), // the dog outscores the cat at its place
+		box(1, .39, .6), // too weak
+		box(0, .2, .1),
+	})
+	require.Equal(t, []evidence.Detection{box(0, .2, .1), turned(box(0, .5, .1))}, got)
+	require.Equal(t, []evidence.Detection{box(0, .8, .1)}, sampling.Again([]evidence.Detection{box(0, .8, .1)}, []evidence.Detection{box(0, .7, .1)}), "seen before")
+}
+
+// TestSecondLookIsOfTheQuestion hides what turned views show at instants and of classes that are not in doubt.
+func TestSecondLookIsOfTheQuestion(t *testing.T) {
+	t.Parallel()
+	cal := answer.CPU()
+	plan := sampling.For(query.Compile("Is there a dog?"), cal.Vocabulary)
+	doubtful := .8 * cal.Even("dog")
+	s := surveyOf(.5, 0, doubtful, doubtful, 0)
+	require.Equal(t, []float64{.5, 1}, plan.Again(s, cal))
+	require.Empty(t, plan.Again(surveyOf(.5, 0, .9, .9, .9), cal), "no doubt")
+	require.Empty(t, plan.Again(surveyOf(.5, 0, 0, 0, 0), cal), "no hint")
+	person := sampling.For(query.Compile("Is there a person?"), cal.Vocabulary)
+	require.Empty(t, person.Again(s, cal))
+
+	before := answer.Decide(plan.Query, plan.Evidence(s, cal), cal)
+	require.NotEqual(t, answer.Yes, before.Answer)
+	for i := range s.Evidence.Frames {
+		f := &s.Evidence.Frames[i]
+		f.Detections = sampling.Again(f.Detections, []evidence.Detection{box(0, .9, .1), box(1, .9, .6)})
+	}
+	ev := plan.Evidence(s, cal)
+	require.Equal(t, answer.Yes, answer.Decide(plan.Query, ev, cal).Answer)
+	for i, want := range []int{0, 2, 2, 0} {
+		require.Len(t, ev.Frames[i].Load(true).Detections, want)
+	}
+	require.Equal(t, []float64{.5, 1}, plan.Again(s, cal), "a second look needs no third one")
+}

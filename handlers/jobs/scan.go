@@ -55,6 +55,8 @@ type examination struct {
 type scan struct {
 	terms                []string
 	pose, colors, shades bool
+	// turned examines turned views, too.
+	turned bool
 	// ppm sends frames as PPM, where the engine reads it.
 	ppm bool
 	// colorsFrom is the score below which colors are dropped. Most detections are noise,
@@ -156,7 +158,7 @@ func (p *examination) detect(ctx context.Context, l scan, b *batch) error {
 	for {
 		var err error
 		b.resp, err = p.engine.Detect(ctx, gpu.Request{
-			Frames: b.images, Terms: l.terms, WantPose: l.pose, WantColors: l.colors, WantShades: l.shades,
+			Frames: b.images, Terms: l.terms, WantPose: l.pose, WantColors: l.colors, WantShades: l.shades, WantRotations: l.turned,
 		})
 		var away *gpu.UnavailableError
 		if !errors.As(err, &away) || time.Now().After(deadline) {

@@ -142,32 +142,53 @@ func (s *surveyor) complete(ctx context.Context) error {
 			return nil
 		}
 		hints := p.plan.CloseUps(surveyed(s.survey), s.rules)
-		if err := s.scanAt(ctx, s.survey.Missing(hints, false), scan{stepS: sampling.BaseStepS, pose: p.pose}); err != nil {
+		if err := s.scanAt(ctx, survey.Missing(hints, s.survey.Examined), scan{stepS: sampling.BaseStepS, pose: p.pose}); err != nil {
 			return err
 		}
 	}
 	fine := p.plan.Fine(surveyed(s.survey), p.plan.Evidence(surveyed(s.survey), s.rules), s.rules)
-	if err := s.scanAt(ctx, s.survey.Missing(fine, false), scan{stepS: sampling.FineStepS, pose: pose}); err != nil || !p.pose {
+	if err := s.scanAt(ctx, survey.Missing(fine, s.survey.Examined), scan{stepS: sampling.FineStepS, pose: pose}); err != nil {
 		return err
 	}
-	return s.addKeypoints(ctx)
+	if p.pose {
+		if err := s.addKeypoints(ctx); err != nil {
+			return err
+		}
+	}
+	return s.lookAgain(ctx)
+}
+
+// lookAgain examines turned views of the samples that may show a doubtful thing.
+func (s *surveyor) lookAgain(ctx context.Context) error {
+	if p := s.examination; p.everything || !s.info.Rotations {
+		return nil
+	}
+	at := s.examination.plan.Again(surveyed(s.survey), s.rules)
+	return s.scanSamples(ctx, survey.Missing(at, s.survey.Turned), scan{turned: true})
+}
+
+// scanSamples scans some samples again. The same instant must yield the same frame, so each is decoded as
+// before.
+func (s *surveyor) scanSamples(ctx context.Context, at []float64, l scan) error {
+	on, off := sampling.Split(at, s.survey.StepS)
+	l.stepS = s.survey.StepS
+	if err := s.scanAt(ctx, on, l); err != nil {
+		return err
+	}
+	l.stepS = sampling.BaseStepS
+	return s.scanAt(ctx, off, l)
 }
 
 // addKeypoints examines the frames with people again that were examined without a pose.
 func (s *surveyor) addKeypoints(ctx context.Context) error {
 	plan := s.examination.plan
 	ev := plan.Evidence(surveyed(s.survey), s.rules)
-	people := s.survey.Missing(plan.Subjects(surveyed(s.survey), ev.Frames, s.rules), true)
-	// The same instant must yield the same frame, so each is decoded as before.
-	on, off := sampling.Split(people, s.survey.StepS)
-	if err := s.scanAt(ctx, on, scan{stepS: s.survey.StepS, pose: true}); err != nil {
-		return err
-	}
-	if err := s.scanAt(ctx, off, scan{stepS: sampling.BaseStepS, pose: true}); err != nil {
+	people := survey.Missing(plan.Subjects(surveyed(s.survey), ev.Frames, s.rules), s.survey.Posed)
+	if err := s.scanSamples(ctx, people, scan{pose: true}); err != nil {
 		return err
 	}
 	people = plan.Subjects(surveyed(s.survey), ev.Fine, s.rules)
-	return s.scanAt(ctx, s.survey.Missing(people, true), scan{stepS: sampling.FineStepS, pose: true})
+	return s.scanAt(ctx, survey.Missing(people, s.survey.Posed), scan{stepS: sampling.FineStepS, pose: true})
 }
 
 // scanWhole scans the whole video, or the rest of it.
@@ -213,11 +234,19 @@ func (s *surveyor) scan(ctx context.Context, l scan) error {
 	// This scan gets most of the remaining progress: what follows it is not known yet.
 	from, most := s.done, .8*(1-s.done)
 	count := 0
-	fresh := survey.Scan{Pose: l.pose, Fine: l.stepS == sampling.FineStepS}
+	fresh := survey.Scan{Pose: l.pose, Turned: l.turned, Fine: l.stepS == sampling.FineStepS}
 	s.due = time.Now().Add(s.saveEvery())
 	err := s.examination.scan(ctx, l, s.info, func(ctx context.Context, seen []evidence.Frame, known []bool) error {
 		if err := errors.Join(s.checkKnown(known), s.examination.checkLimit(seen[len(seen)-1].At)); err != nil {
 			return err
+		}
+		if l.turned {
+			for i, f := range seen {
+				if before, ok := s.survey.At(f.At); ok {
+					before = before.Load(true)
+					seen[i].Detections, seen[i].Shades = sampling.Again(before.Detections, f.Detections), before.Shades
+				}
+			}
 		}
 		kept, err := s.survey.Spool(seen)
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 const (
 	hasKeypoints = 1 << iota
 	hasColors
+	isTurned // not a detail: evidence.Detection.Turned
 )
 
 // The widths of numbers, in bytes.
@@ -40,6 +41,9 @@ func appendBoxes(out []byte, all []evidence.Detection) []byte {
 		}
 		if len(d.Colors) > 0 {
 			has |= hasColors
+		}
+		if d.Turned {
+			has |= isTurned
 		}
 		out = binary.AppendVarint(append(out, has), int64(d.Term))
 		out = appendNumbers(out, d.Score, d.Box.X1, d.Box.Y1, d.Box.X2, d.Box.Y2)
@@ -170,7 +174,7 @@ func (u *unpacker) boxes() (all []evidence.Detection, has []byte) {
 		var numbers [5]float64
 		has[i], all[i].Term = u.byte(), u.integer()
 		u.numbers(numbers[:])
-		all[i].Score = numbers[0]
+		all[i].Score, all[i].Turned = numbers[0], has[i]&isTurned != 0
 		all[i].Box = evidence.Box{X1: numbers[1], Y1: numbers[2], X2: numbers[3], Y2: numbers[4]}
 	}
 	return all, has

@@ -50,8 +50,8 @@ type storedSurvey struct {
 	Whole      bool
 	DecodedS   float64
 	// Looked is Survey.Examined.
-	Looked, Posed []float64
-	Evidence      evidence.Evidence
+	Looked, Posed, Turned []float64
+	Evidence              evidence.Evidence
 }
 
 // Load returns the survey of a video, or false when there is none that can be read. It returns
@@ -92,7 +92,8 @@ func read(in *bufio.Reader) (Survey, bool, error) {
 	}
 	k := h.Survey
 	s := Survey{
-		Engine: k.Engine, Vocabulary: k.Vocabulary, StepS: k.StepS, Whole: k.Whole, DecodedS: k.DecodedS, Examined: k.Looked, Posed: k.Posed,
+		Engine: k.Engine, Vocabulary: k.Vocabulary, StepS: k.StepS, Whole: k.Whole, DecodedS: k.DecodedS, Examined: k.Looked,
+		Posed: k.Posed, Turned: k.Turned,
 		Evidence: k.Evidence, spool: spool,
 	}
 	from := int64(0)
@@ -123,7 +124,8 @@ func write(out io.Writer, s Survey) error {
 	seen := len(s.Evidence.Frames)
 	s.Evidence.Frames, s.Evidence.Fine = nil, nil
 	k := storedSurvey{
-		Engine: s.Engine, Vocabulary: s.Vocabulary, StepS: s.StepS, Whole: s.Whole, DecodedS: s.DecodedS, Looked: s.Examined, Posed: s.Posed, Evidence: s.Evidence,
+		Engine: s.Engine, Vocabulary: s.Vocabulary, StepS: s.StepS, Whole: s.Whole, DecodedS: s.DecodedS, Looked: s.Examined,
+		Posed: s.Posed, Turned: s.Turned, Evidence: s.Evidence,
 	}
 	if err := gob.NewEncoder(out).Encode(header{form, k, extents[:seen], extents[seen:]}); err != nil {
 		return err

@@ -22,9 +22,9 @@ type Survey struct {
 	Whole bool
 	// DecodedS is the decoded length of the video, in seconds; 0 before Whole.
 	DecodedS float64
-	// Examined are the examined instants, Posed those examined with keypoints; in seconds and
-	// in order. The video may have no frame at such an instant.
-	Examined, Posed []float64
+	// Examined are the examined instants, Posed those examined with keypoints, Turned those examined in
+	// turned views; in seconds and in order. The video may have no frame at such an instant.
+	Examined, Posed, Turned []float64
 	// Evidence holds the detections of all terms. Its frames are in the spool.
 	Evidence evidence.Evidence
 
@@ -75,6 +75,8 @@ type Scan struct {
 	Frames []evidence.Frame
 	// Pose says that keypoints were asked for.
 	Pose bool
+	// Turned says that turned views were examined.
+	Turned bool
 	// Fine says that the frames serve to place the edges of clips.
 	Fine bool
 }
@@ -84,13 +86,8 @@ func (s Survey) Covers(engine answer.Engine, terms []string) bool {
 	return s.Engine == engine && !slices.ContainsFunc(terms, func(term string) bool { return !slices.Contains(s.Evidence.Terms, term) })
 }
 
-// Missing returns the instants that still have to be examined. With pose, instants examined
-// without keypoints are missing too.
-func (s Survey) Missing(at []float64, pose bool) []float64 {
-	known := s.Examined
-	if pose {
-		known = s.Posed
-	}
+// Missing returns the instants that are not among the known ones.
+func Missing(at, known []float64) []float64 {
 	var missing []float64
 	for _, t := range at {
 		if _, found := slices.BinarySearch(known, t); !found {
@@ -98,6 +95,15 @@ func (s Survey) Missing(at []float64, pose bool) []float64 {
 		}
 	}
 	return missing
+}
+
+// At returns the sample at an instant.
+func (s Survey) At(t float64) (evidence.Frame, bool) {
+	i, found := slices.BinarySearchFunc(s.Evidence.Frames, t, func(f evidence.Frame, t float64) int { return cmp.Compare(f.At, t) })
+	if !found {
+		return evidence.Frame{}, false
+	}
+	return s.Evidence.Frames[i], true
 }
 
 // Add adds a scan. Its frames replace earlier ones of the same instants. It returns an error
@@ -114,6 +120,9 @@ func (s *Survey) Add(scan Scan) error {
 	s.Examined = union(s.Examined, at)
 	if scan.Pose {
 		s.Posed = union(s.Posed, at)
+	}
+	if scan.Turned {
+		s.Turned = union(s.Turned, at)
 	}
 	if scan.Fine {
 		s.Evidence.Fine = merged(s.Evidence.Fine, frames)

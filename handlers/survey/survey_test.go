@@ -186,8 +186,8 @@ func TestTheOrderOfScansMakesNoDifference(t *testing.T) {
 		require.Empty(r, diff(want, got))
 		require.NoError(r, got.Close())
 	})
-	require.Equal(t, []float64{1, 5}, want.Missing([]float64{1, 2, 4.5, 5}, false), "4.5 was examined, although the video has no frame there")
-	require.Equal(t, []float64{2, 4}, want.Missing([]float64{2, 3.5, 4}, true))
+	require.Equal(t, []float64{1, 5}, survey.Missing([]float64{1, 2, 4.5, 5}, want.Examined), "4.5 was examined, although the video has no frame there")
+	require.Equal(t, []float64{2, 4}, survey.Missing([]float64{2, 3.5, 4}, want.Posed))
 
 	joints := frame(2)
 	joints.Detections[0].Keypoints = make([]evidence.Keypoint, 17)
