@@ -29,7 +29,7 @@ func TestPassages(t *testing.T) {
 	comes, goes := crossing(48, 2, 4, -.05, .5), crossing(48, 0, 5, .3, 1.05)
 	there := crossing(48, 0, 4, .2, .6)
 	appears := crossing(48, 2, 4, .4, .6)
-	returns := append(crossing(24, 0, 2, .3, 1.05), crossing(48, 3, 5, 1.05, .3)[24:]...)
+	returns := append(crossing(24, 0, 2, .3, 1.05), crossing(48, 2.6, 4.6, 1.05, .3)[24:]...)
 	waits := crossing(48, 0, 1, .04, .04)
 	for i := range waits {
 		if i%16 > 12 {

@@ -3,7 +3,9 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
+	"vqa/domain/answer/predicate"
 	"vqa/domain/query"
 	"vqa/domain/query/vocabulary"
 )
@@ -39,9 +41,7 @@ func notUnderstood(q query.Query) string {
 func conditionRefusal(c query.Condition) string {
 	switch c.Kind {
 	case query.KindAction:
-		return fmt.Sprintf("The action %q is not assessed. These actions are: of people, sitting, standing, lying, raising a hand, "+
-			"crossing the arms, walking, running, jumping, falling and riding something; of animals on four legs, running and jumping; "+
-			`of anything, moving, entering and leaving. Ask for example "Is a person walking?".`, c.Value)
+		return fmt.Sprintf(`The action %q is not assessed. These actions are: %s. Ask for example "Is a person walking?".`, c.Value, assessedActions)
 	case query.KindAttribute:
 		return fmt.Sprintf("The property %q is not assessed. Colors, sizes and the colors of clothes are. "+
 			`Ask for example "Is there a red car?".`, c.Value)
@@ -56,6 +56,21 @@ func conditionRefusal(c query.Condition) string {
 			`"Is there a car?".`, c.Value)
 	}
 }
+
+// assessedActions lists the actions of all predicates, by the things that they are about.
+var assessedActions = func() string {
+	var groups []string
+	for _, who := range []predicate.Who{predicate.People, predicate.Walkers, predicate.Anything} {
+		var forms []string
+		for _, r := range predicate.Rows {
+			if form, _, _ := strings.Cut(r.Form, " ["); r.Kind == query.KindAction && r.Who == who {
+				forms = append(forms, strings.ReplaceAll(form, "OBJECT", "something"))
+			}
+		}
+		groups = append(groups, fmt.Sprintf("of %s, %s", who, strings.Join(forms, ", ")))
+	}
+	return strings.Join(groups, "; ")
+}()
 
 // obstacleReasons are the reasons why a part of a question cannot be assessed.
 var obstacleReasons = map[query.Obstacle]string{

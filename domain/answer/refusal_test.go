@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/answer/predicate"
 	"vqa/domain/query"
 )
 
@@ -48,19 +49,14 @@ func TestRefusalsSayWhyAndWhatInstead(t *testing.T) {
 func TestRefusedActionsAreNotAmongThoseThatAreAssessed(t *testing.T) {
 	t.Parallel()
 	reason := answer.Refused(query.Compile("Is the person dancing?")).UnsupportedAction.Reason
-	for said, prompts := range map[string][]string{
-		"of people, sitting, standing, lying, raising a hand, crossing the arms, walking, running, jumping, falling and riding something": {
-			"Is a person sitting?", "Is a person standing?", "Is a person lying down?", "Is a person raising a hand?",
-			"Is a person crossing the arms?", "Is a person walking?", "Is a person running?", "Is a person jumping?", "Is a person falling?",
-			"Is a person riding a bicycle?",
-		},
-		"of animals on four legs, running and jumping": {"Is the dog running?", "Is the horse jumping?"},
-		"of anything, moving, entering and leaving":    {"Is the car moving?", "Does a car enter?", "Does a car leave?"},
+	for _, said := range []string{
+		"of people, holding something, sitting, standing, lying, raising hand, crossing arms, walking, falling; ",
+		"of people and animals on four legs, running, jumping; ", "of anything, riding something, moving, entering, leaving.",
 	} {
 		require.Contains(t, reason, said)
-		for _, prompt := range prompts {
-			require.True(t, answer.Assessable(query.Compile(prompt)), prompt)
-		}
+	}
+	for _, row := range predicate.Rows {
+		require.True(t, answer.Assessable(query.Compile(row.Example)), row.Example)
 	}
 	for _, prompt := range []string{"Is the dog sitting?", "Is the dog walking?", "Is the horse falling?", "Is the car jumping?"} {
 		require.Equal(t, query.UnsupportedActionTerm, answer.Unsupported(query.Compile(prompt)), prompt)

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,6 +32,13 @@ func (c Condition) Place() (p Place, ok bool) {
 
 // askableColors are the colors in the normal forms of an attribute.
 var askableColors = set("black white gray red orange yellow green blue purple pink brown")
+
+// Colors are the colors that can be asked for, in the order of the alphabet.
+func Colors() []string { return slices.Sorted(maps.Keys(askableColors)) }
+
+// Garments are the garments whose color can be asked for, by the part of the body that wears them, in the
+// order of the alphabet.
+func Garments(on BodyPart) []string { return slices.Sorted(maps.Keys(coloredGarments[on])) }
 
 // Colors are the basic colors of the object itself that an attribute asks for. The object must
 // have all of them. A dark or light shade counts as its color. ok is false for any other

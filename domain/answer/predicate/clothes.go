@@ -9,6 +9,7 @@ import (
 
 var clothes = Row{
 	Kind: query.KindAttribute, Form: "wearing COLORS [ITEM]", Who: People, Needs: Needs{Colors: true},
+	Example: "Is a person wearing a blue jacket?",
 	Bind: func(c query.Condition) (Test, bool) {
 		colors, on, ok := c.Worn()
 		return Test{Read: func(f Frame, d evidence.Detection) Reading { return worn(f, d, colors, on) }, Along: bestLit}, ok

@@ -9,6 +9,7 @@ import (
 
 var color = Row{
 	Kind: query.KindAttribute, Form: "COLORS", Who: Anything, Needs: Needs{Colors: true},
+	Example: "Is there a red car?",
 	Bind: func(c query.Condition) (Test, bool) {
 		colors, ok := c.Colors()
 		return Test{

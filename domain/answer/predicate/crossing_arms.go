@@ -9,6 +9,7 @@ import (
 
 var crossingArms = Row{
 	Kind: query.KindAction, Form: "crossing arms", Who: People, Needs: Needs{Pose: true},
+	Example: "Is a person crossing their arms?",
 	Phrases: []string{"folding arms", "arms crossed", "arms folded"},
 	Bind:    exactly("crossing arms", Test{Read: crossed, Along: lasting(postureS, false)}),
 }

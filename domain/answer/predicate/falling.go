@@ -4,6 +4,7 @@ import "vqa/domain/query"
 
 var falling = Row{
 	Kind: query.KindAction, Form: "falling", Who: People, Needs: Needs{PerSecond: 8, Seconds: fallS + stillS}, Moment: true,
+	Example: "Does a person fall?",
 	Phrases: []string{"falling down", "falling over"},
 	Bind:    exactly("falling", Test{Along: falls}),
 }

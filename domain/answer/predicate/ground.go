@@ -9,6 +9,7 @@ import (
 
 var ground = Row{
 	Kind: query.KindLocation, Form: "on ground", Who: Walkers, Needs: Needs{Pose: true},
+	Example: "Is there a dog on the ground?",
 	Phrases: []string{"on floor", "on grass", "on sidewalk", "on pavement"},
 	Bind: func(c query.Condition) (Test, bool) {
 		under, ok := strings.CutPrefix(c.Value, "on ")

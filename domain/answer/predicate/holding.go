@@ -7,6 +7,7 @@ import (
 
 var holding = Row{
 	Kind: query.KindAction, Form: "holding OBJECT", Who: People, Object: true,
+	Example: "Is a person holding a phone?",
 	Phrases: []string{"carrying OBJECT"},
 	Bind:    about(inHand, "holding", "carrying"),
 }

@@ -7,6 +7,7 @@ import (
 
 var in = Row{
 	Kind: query.KindLocation, Form: "in OBJECT", Who: Anything, Object: true,
+	Example: "Is there a person in a boat?",
 	Phrases: []string{"inside OBJECT"},
 	Bind:    about(inside, "in", "inside"),
 }

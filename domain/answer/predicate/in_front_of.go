@@ -8,11 +8,13 @@ import (
 var (
 	inFrontOf = Row{
 		Kind: query.KindLocation, Form: "in front of OBJECT", Who: Anything, Object: true,
-		Bind: about(func(_ Frame, a, b evidence.Box) float64 { return nearer(a, b) }, "in front of"),
+		Example: "Is there a person in front of the car?",
+		Bind:    about(func(_ Frame, a, b evidence.Box) float64 { return nearer(a, b) }, "in front of"),
 	}
 	behind = Row{
 		Kind: query.KindLocation, Form: "behind OBJECT", Who: Anything, Object: true,
-		Bind: about(func(_ Frame, a, b evidence.Box) float64 { return nearer(b, a) }, "behind"),
+		Example: "Is there a person behind the car?",
+		Bind:    about(func(_ Frame, a, b evidence.Box) float64 { return nearer(b, a) }, "behind"),
 	}
 )
 

@@ -6,6 +6,7 @@ import (
 
 var jumping = Row{
 	Kind: query.KindAction, Form: "jumping", Who: Walkers, Needs: Needs{PerSecond: 8, Seconds: 2 * flightS}, Moment: true,
+	Example: "Does anyone jump?",
 	Phrases: []string{"leaping", "hopping"},
 	Bind:    exactly("jumping", Test{Along: jumps}),
 }

@@ -8,11 +8,13 @@ import (
 var (
 	leftOf = Row{
 		Kind: query.KindLocation, Form: "left of OBJECT", Who: Anything, Object: true,
-		Bind: about(func(_ Frame, a, b evidence.Box) float64 { return ahead(a, b) }, "left of"),
+		Example: "Is there a dog left of the person?",
+		Bind:    about(func(_ Frame, a, b evidence.Box) float64 { return ahead(a, b) }, "left of"),
 	}
 	rightOf = Row{
 		Kind: query.KindLocation, Form: "right of OBJECT", Who: Anything, Object: true,
-		Bind: about(func(_ Frame, a, b evidence.Box) float64 { return ahead(b, a) }, "right of"),
+		Example: "Is there a dog to the right of the person?",
+		Bind:    about(func(_ Frame, a, b evidence.Box) float64 { return ahead(b, a) }, "right of"),
 	}
 )
 

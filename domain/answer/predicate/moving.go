@@ -4,6 +4,7 @@ import "vqa/domain/query"
 
 var moving = Row{
 	Kind: query.KindAction, Form: "moving", Who: Anything, Needs: Needs{Seconds: 2 * pace},
+	Example: "Is the car moving?",
 	Bind: exactly("moving", Test{Along: func(t Track, out []float32) {
 		t.moves(out, func(_ int, heights float64) float64 { return moveCurve.at(heights) },
 			func(int) float32 { return Unknown })

@@ -9,6 +9,7 @@ import (
 
 var nextTo = Row{
 	Kind: query.KindLocation, Form: "next to OBJECT", Who: Anything, Object: true,
+	Example: "Is there a dog next to a red bus?",
 	Phrases: []string{"near OBJECT", "at OBJECT"},
 	Bind:    about(beside, "next to", "near", "at"),
 }

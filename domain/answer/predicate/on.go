@@ -7,7 +7,8 @@ import (
 
 var on = Row{
 	Kind: query.KindLocation, Form: "on OBJECT", Who: Anything, Object: true,
-	Bind: about(atop, "on"),
+	Example: "Is there a cat on the couch?",
+	Bind:    about(atop, "on"),
 }
 
 // contained is the share of a box inside another from which it is in it or in front of it.

@@ -11,11 +11,13 @@ import (
 var (
 	entering = Row{
 		Kind: query.KindAction, Form: "entering [from SIDE]", Who: Anything, Needs: Needs{Seconds: lostS}, Moment: true,
+		Example: "Does a person enter from the left?",
 		Phrases: []string{"coming in", "coming into view", "walking in"},
 		Bind:    passage(query.Entering, Track.Enters),
 	}
 	leaving = Row{
 		Kind: query.KindAction, Form: "leaving [toward SIDE]", Who: Anything, Needs: Needs{Seconds: lostS}, Moment: true,
+		Example: "Does the dog leave to the right?",
 		Phrases: []string{"going out", "going out of view", "walking out"},
 		Bind:    passage(query.Leaving, Track.Leaves),
 	}

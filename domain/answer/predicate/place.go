@@ -7,6 +7,7 @@ import (
 
 var place = Row{
 	Kind: query.KindLocation, Form: "left, centre, right, top, middle, bottom, top left, top right, bottom left, bottom right", Who: Anything,
+	Example: "Is there a person on the left?",
 	Bind: func(c query.Condition) (Test, bool) {
 		where, ok := c.Place()
 		return Test{Read: func(_ Frame, d evidence.Detection) Reading {

@@ -49,6 +49,8 @@ type Row struct {
 	Form string
 	// Phrases are further ways to say it; package english folds them into Form.
 	Phrases []string
+	// Example is a question with the predicate, for docs/questions.md.
+	Example string
 	Who     Who
 	Needs   Needs
 	// Moment is true for what happens at an instant, such as leaving. Other predicates are states that

@@ -7,6 +7,7 @@ import (
 
 var raisingHand = Row{
 	Kind: query.KindAction, Form: "raising hand", Who: People, Needs: Needs{Pose: true},
+	Example: "Is anyone raising a hand?",
 	Phrases: []string{"raising hands", "raising arm", "raising arms", "hand up", "hands up", "arms up"},
 	Bind:    exactly("raising hand", Test{Read: handUp, Along: lasting(.3, false)}),
 }

@@ -4,6 +4,7 @@ import "vqa/domain/query"
 
 var running = Row{
 	Kind: query.KindAction, Form: "running", Who: Walkers, Needs: Needs{PerSecond: 4, Seconds: 2 * pace},
+	Example: "Is a dog running?",
 	Phrases: []string{"jogging", "sprinting"},
 	Bind: exactly("running", Test{Along: func(t Track, out []float32) {
 		t.moves(out, func(k int, heights float64) float64 { return runCurve.at(t.sprint(k, heights)) },

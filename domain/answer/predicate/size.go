@@ -7,6 +7,7 @@ import (
 
 var size = Row{
 	Kind: query.KindAttribute, Form: "big, small", Who: Anything,
+	Example: "Is there a big dog?",
 	Bind: func(c query.Condition) (Test, bool) {
 		s, ok := c.Size()
 		by := bigCurve

@@ -7,6 +7,7 @@ import (
 
 var under = Row{
 	Kind: query.KindLocation, Form: "under OBJECT", Who: Anything, Object: true,
+	Example: "Is there a cat under the table?",
 	Phrases: []string{"below OBJECT"},
 	Bind:    about(beneath, "under", "below"),
 }

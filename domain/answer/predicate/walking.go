@@ -9,6 +9,7 @@ import (
 
 var walking = Row{
 	Kind: query.KindAction, Form: "walking", Who: People, Needs: Needs{Pose: true, Seconds: 2 * pace},
+	Example: "Is a person walking?",
 	Phrases: []string{"strolling", "taking a walk"},
 	Bind: exactly("walking", Test{
 		Read: func(f Frame, d evidence.Detection) Reading { return reading(stride(d, f.Aspect)) },
