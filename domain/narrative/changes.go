@@ -78,12 +78,13 @@ func (s scene) inView(belongs func(*object) bool) string {
 
 // change is one or more objects of one kind that come or go at the same time and side.
 type change struct {
-	// sampleS is the time of the frame that shows the objects first or last, atS that of the entry.
-	sampleS, atS float64
-	noun         noun
-	side         evidence.Side
-	count        int
-	seconds      float64
+	// frame shows the objects first or last. atS is the time of the entry.
+	frame   int
+	atS     float64
+	noun    noun
+	side    evidence.Side
+	count   int
+	seconds float64
 	// alone is true when no other object of the kind is there right before, or right after.
 	alone bool
 }
@@ -93,17 +94,17 @@ type change struct {
 func (s scene) changes() (coming, going []change) {
 	for _, o := range s.objects {
 		if side, ok := s.goes(o); ok {
-			c := change{o.Last(), o.Last(), o.noun, side, 1, o.seconds(), s.alone(o, true)}
+			c := change{o.lastFrame(), o.Last(), o.noun, side, 1, o.seconds(), s.alone(o, true)}
 			if side == "" {
 				c.atS = s.Times[min(o.lastFrame()+1, len(s.Times)-1)]
 			}
 			going = append(going, c)
 		}
 	}
-	slices.SortStableFunc(going, func(a, b change) int { return cmp.Compare(a.sampleS, b.sampleS) })
+	slices.SortStableFunc(going, func(a, b change) int { return cmp.Compare(a.frame, b.frame) })
 	for _, o := range s.objects {
 		if side, ok := s.comes(o); ok {
-			c := change{o.First(), o.First(), o.noun, side, 1, o.seconds(), s.alone(o, false)}
+			c := change{o.firstFrame(), o.First(), o.noun, side, 1, o.seconds(), s.alone(o, false)}
 			if i := s.lostBefore(going, c); i >= 0 {
 				going[i].count = 0
 			} else {
@@ -116,9 +117,9 @@ func (s scene) changes() (coming, going []change) {
 
 // lostBefore is the index of an object in going that may be the one that appears, or -1.
 func (s scene) lostBefore(going []change, c change) int {
-	from := c.sampleS - 1 - s.IntervalS
-	i, _ := slices.BinarySearchFunc(going, from, func(g change, at float64) int { return cmp.Compare(g.sampleS, at) })
-	for ; i < len(going) && going[i].sampleS < c.sampleS; i++ {
+	from, _ := slices.BinarySearch(s.Times, c.atS-1-s.IntervalS)
+	i, _ := slices.BinarySearchFunc(going, from, func(g change, frame int) int { return cmp.Compare(g.frame, frame) })
+	for ; i < len(going) && going[i].frame < c.frame; i++ {
 		if g := going[i]; g.count > 0 && g.side == "" && c.side == "" && g.noun == c.noun {
 			return i
 		}
@@ -130,11 +131,11 @@ func (s scene) lostBefore(going []change, c change) int {
 func grouped(changes []change) []change {
 	slices.SortStableFunc(changes, func(a, b change) int {
 		// A change without a side comes last: its entry is later, at the frame that misses it.
-		return cmp.Or(cmp.Compare(a.sampleS, b.sampleS), cmp.Compare(a.noun.one, b.noun.one), cmp.Compare(b.side, a.side))
+		return cmp.Or(cmp.Compare(a.frame, b.frame), cmp.Compare(a.noun.one, b.noun.one), cmp.Compare(b.side, a.side))
 	})
 	var out []change
 	for _, c := range changes {
-		if n := len(out); n > 0 && out[n-1].sampleS == c.sampleS && out[n-1].noun == c.noun && out[n-1].side == c.side {
+		if n := len(out); n > 0 && out[n-1].frame == c.frame && out[n-1].noun == c.noun && out[n-1].side == c.side {
 			last := &out[n-1]
 			last.count, last.seconds, last.alone = last.count+1, max(last.seconds, c.seconds), last.alone && c.alone
 			continue
@@ -149,12 +150,12 @@ func (s scene) appearances(coming []change) []event {
 	var out []event
 	all := grouped(coming)
 	for i, c := range all {
-		total := s.visible(c.noun, c.sampleS)
+		total := s.visible(c.noun, c.frame)
 		for _, later := range all[i+1:] {
-			if later.sampleS == c.sampleS && later.noun == c.noun {
+			if later.frame == c.frame && later.noun == c.noun {
 				total -= later.count
 			}
-			if later.sampleS != c.sampleS {
+			if later.frame != c.frame {
 				break
 			}
 		}
@@ -176,12 +177,12 @@ func (s scene) appearances(coming []change) []event {
 // departures describe the objects that go out of view.
 func (s scene) departures(going []change) []event {
 	var out []event
-	gone, goneAt := map[noun]int{}, -1.0
+	gone, goneAt := map[noun]int{}, -1
 	for _, c := range grouped(going) {
-		if c.sampleS != goneAt {
-			gone, goneAt = map[noun]int{}, c.sampleS
+		if c.frame != goneAt {
+			gone, goneAt = map[noun]int{}, c.frame
 		}
-		total := s.visible(c.noun, c.sampleS) - gone[c.noun]
+		total := s.visible(c.noun, c.frame) - gone[c.noun]
 		gone[c.noun] += c.count
 		if total > maxCounted || c.side == "" && c.count >= total && !c.alone {
 			continue

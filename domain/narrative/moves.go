@@ -98,7 +98,7 @@ func (s scene) movements() []event {
 				continue
 			}
 			if way := s.way(o, w); way != "" {
-				out = s.tell(out, o, o.At(w.first), rankMoving, way, "to the", string(w.to))
+				out = s.tell(out, o, o.Frame(w.first), rankMoving, way, "to the", string(w.to))
 			}
 		}
 	}
@@ -106,13 +106,13 @@ func (s scene) movements() []event {
 }
 
 // tell appends a sentence about one object, unless there are too many of its kind.
-func (s scene) tell(out []event, o *object, atS float64, rank int, words ...string) []event {
-	total := s.visible(o.noun, atS)
+func (s scene) tell(out []event, o *object, frame, rank int, words ...string) []event {
+	total := s.visible(o.noun, frame)
 	if total > maxCounted {
 		return out
 	}
 	text := sentence(append([]string{o.noun.of(1, total)}, words...)...)
-	return append(out, event{Entry{atS, text}, rank, o.seconds()})
+	return append(out, event{Entry{s.Times[frame], text}, rank, o.seconds()})
 }
 
 // way is the verb for a movement of an object, empty when an answer would not say that it moves then.
@@ -156,7 +156,7 @@ func (s scene) postures() []event {
 		slices.SortStableFunc(stays, func(a, b stay) int { return cmp.Compare(a.First, b.First) })
 		for i := 1; i < len(stays); i++ {
 			if stays[i].verb != stays[i-1].verb {
-				out = s.tell(out, o, s.Times[stays[i].First], rankPosture, stays[i].verb)
+				out = s.tell(out, o, stays[i].First, rankPosture, stays[i].verb)
 			}
 		}
 	}

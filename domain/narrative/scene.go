@@ -38,8 +38,9 @@ type scene struct {
 	// objects are ordered by their first points.
 	objects []*object
 	// most is the number of objects that an answer counts.
-	most     map[noun]int
-	presence map[noun]*presence
+	most map[noun]int
+	// present is the number of objects in each frame, with those that it misses.
+	present map[noun][]int
 }
 
 // observe finds the objects that can be told.
@@ -75,7 +76,15 @@ func observe(ev evidence.Evidence, cal answer.Calibration) scene {
 		classes, _ := cal.Vocabulary.Lookup(things[wide.thing].Term)
 		return slices.Contains(classes, things[narrow.thing].Term)
 	})
-	s.countPresence()
+	s.present = map[noun][]int{}
+	for _, o := range s.objects {
+		if s.present[o.noun] == nil {
+			s.present[o.noun] = make([]int, len(s.Times))
+		}
+		for i := o.firstFrame(); i <= o.lastFrame(); i++ {
+			s.present[o.noun][i]++
+		}
+	}
 	return s
 }
 
@@ -157,10 +166,12 @@ func (s scene) atStart(o *object) bool { return o.First()-s.Times[0] < 1.5*s.Int
 // continues reports whether another object of the kind was there shortly before.
 func (s scene) continues(o *object) bool {
 	const lostS = 3
-	of := s.presence[o.noun]
-	begun, _ := slices.BinarySearch(of.begin, o.First())
-	ended, _ := slices.BinarySearch(of.end, o.First()-lostS)
-	return begun > ended
+	for i := o.firstFrame() - 1; i >= 0 && o.First()-s.Times[i] < lostS; i-- {
+		if s.present[o.noun][i] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // goes reports whether an object goes out of view with its last point, and by which side.
@@ -201,29 +212,6 @@ func (s scene) alone(o *object, after bool) bool {
 	return true
 }
 
-// presence holds the times at which the objects of one noun begin and end, each in order.
-type presence struct{ begin, end []float64 }
-
-func (s *scene) countPresence() {
-	s.presence = map[noun]*presence{}
-	for _, o := range s.objects {
-		of := s.presence[o.noun]
-		if of == nil {
-			of = &presence{}
-			s.presence[o.noun] = of
-		}
-		of.begin, of.end = append(of.begin, o.First()), append(of.end, o.Last())
-	}
-	for _, of := range s.presence {
-		slices.Sort(of.end)
-	}
-}
-
-// visible is the number of objects of a noun that are present at a time, at most the number that an
-// answer counts.
-func (s scene) visible(n noun, atS float64) int {
-	of := s.presence[n]
-	begun, _ := slices.BinarySearch(of.begin, math.Nextafter(atS, math.Inf(1)))
-	ended, _ := slices.BinarySearch(of.end, atS)
-	return min(begun-ended, s.most[n])
-}
+// visible is the number of objects of a noun that are present in a frame, at most the number that an answer
+// counts.
+func (s scene) visible(n noun, frame int) int { return min(s.present[n][frame], s.most[n]) }
