@@ -47,7 +47,11 @@ func (x Explainer) trace(ctx context.Context, a analysis.State, v video.State) (
 	case v.Fixture:
 		return fixture.Fixture{}.Explain(a.Query), nil
 	case r == nil || r.Duration == nil: // the service answered without examining the video
-		return answer.Explain(a.Query, evidence.Evidence{}, answer.CPU()), nil
+		trace := answer.Explain(a.Query, evidence.Evidence{}, answer.CPU())
+		if a.Result.UnsupportedAction == nil {
+			trace.Ruling.Text = fmt.Sprintf("No frame was examined: the model knows none of the words %q.", a.Query.SearchTerms)
+		}
+		return trace, nil
 	case !v.Exists():
 		return answer.Trace{}, gone("The video was deleted.")
 	}

@@ -50,6 +50,14 @@ func TestAnAnswerIsExplainedFromItsSurvey(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, w.analysis(t, refused).Result.UnsupportedAction.Reason, explained.Ruling.Text)
 
+	unknown, _, err := w.AnalysisWithVideo(t.Context(), refused.AnalysisID)
+	require.NoError(t, err)
+	nothing := answer.Unknown(unknown.Query, nil)
+	unknown.Query.SearchTerms, unknown.Result = []string{"unicorn"}, &nothing
+	explained, err = x.Explain(t.Context(), unknown, v)
+	require.NoError(t, err)
+	require.Equal(t, `No frame was examined: the model knows none of the words ["unicorn"].`, explained.Ruling.Text)
+
 	kept, found, err := z.Surveys.Load(t.Context(), v.ID)
 	require.NoError(t, err)
 	require.True(t, found)
