@@ -155,7 +155,7 @@ func (e trial) judge(p float64) verdict {
 		v.limit("cap_yes", e.cal.CapYes)
 	case p > e.cal.Doubt[0] && p < e.cal.Doubt[1]:
 		v.answer, v.confidence, v.decided = Indeterminate, 0, &Parameter{"doubt", e.cal.Doubt[0]}
-	case p > Faint*e.cal.Floor: // something was detected, and only the prior speaks against it
+	case p > PriorAlone:
 		v.limit("cap_prior", e.cal.CapPrior)
 	default:
 		v.limit("cap_no", e.cal.CapNo)
@@ -163,8 +163,9 @@ func (e trial) judge(p float64) verdict {
 	return v
 }
 
-// Faint is the probability, in floors, from which a no overrules a detection.
-const Faint = 3
+// PriorAlone is the probability from which only the prior of people who ask speaks against a detection: half
+// of what they ask for is absent. Without this prior it would be as likely there as not.
+const PriorAlone = .2
 
 // whether answers whether a statement is true of the video.
 func (e trial) whether(n *node) verdict {

@@ -134,7 +134,7 @@ func decisions(p answer.Parameters, clips []string, uncapped []evaluate.Outcome)
 		}
 		return max(.5, math.Round(100*right/n)/100)
 	}
-	clear := 1 - answer.Faint*p.Floor
+	clear := 1 - answer.PriorAlone
 	p.CapYes = min(mostSure, share(func(o evaluate.Outcome) bool { return o.Got == "yes" && o.Confidence >= sure }))
 	p.CapNo = min(mostSure, share(func(o evaluate.Outcome) bool { return o.Got == "no" && o.Confidence >= clear }))
 	p.CapPrior = min(p.CapNo, priorCap, share(func(o evaluate.Outcome) bool {
