@@ -46,7 +46,7 @@ func conditionRefusal(c query.Condition) string {
 		return fmt.Sprintf("The property %q is not assessed. Colors, sizes and the colors of clothes are. "+
 			`Ask for example "Is there a red car?".`, c.Value)
 	case query.KindLocation:
-		return fmt.Sprintf("The place %q is not assessed. Thirds of the picture and positions relative to other objects are. "+
+		return fmt.Sprintf("The place %q is not assessed. Parts of the picture and positions relative to other objects are. "+
 			`Ask for example "Is there a person on the left?".`, c.Value)
 	case query.KindTime:
 		return fmt.Sprintf("The time %q is not understood. Ask for example "+

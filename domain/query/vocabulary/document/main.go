@@ -27,7 +27,7 @@ var sections = []struct{ sign, title, text, classes string }{
 	{"=", "Words for a class", "`yes` when one is detected, else `no`.", "class"},
 	{
 		">", "Narrower words",
-		"`no` when no instance of the classes is detected, else `indeterminate`: a detected dog may or may not be a puppy.\n" +
+		"Answered as their class with a confidence of at most 0.69: a detected dog may or may not be a puppy.\n" +
 			"Further words for people, animals and vehicles are known from WordNet. People who are named by what they ride\n" +
 			"are answered by the boxes of both.", "classes",
 	},
