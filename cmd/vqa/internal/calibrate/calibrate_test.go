@@ -199,8 +199,8 @@ func TestDecisionsFollowTheOutcomes(t *testing.T) {
 	}
 	add(8, "yes", .95, true)
 	add(6, "no", .97, true)
-	add(9, "no", .8, true)
-	add(1, "no", .8, false)
+	add(9, "no", .75, true)
+	add(1, "no", .75, false)
 	add(20, "no", .6, false) // probability .4: the answer is mostly yes
 	got := decisions(p, clips, outcomes)
 	require.Equal(t, [2]float64{.35, .5}, got.Doubt, "the narrowest band around .4")
