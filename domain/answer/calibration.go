@@ -92,6 +92,10 @@ func (p Parameters) Even(class string) float64 {
 	return math.Exp(-p.logOdds(class, 1, 0) / l.Score)
 }
 
+// outvotes is the ratio of scores from which a box of any other class at the same place is what is seen there.
+// Without it, a kite at .9 that is an airplane at .2 was an airplane too.
+const outvotes = 2
+
 // maxRivals bounds the scores of rivals, in scores of the object.
 const maxRivals = 3
 
@@ -107,7 +111,8 @@ func (p Parameters) probabilityAmong(d evidence.Detection, f predicate.Frame, mi
 		if overlap >= p.RivalOverlap {
 			rivals += o.Score
 		}
-		if p.Exclusion > 0 && overlap >= .5 && Exclusive(f.Terms[d.Term], f.Terms[o.Term]) {
+		excludes := overlap >= .5 && Exclusive(f.Terms[d.Term], f.Terms[o.Term]) || overlap >= p.RivalOverlap && o.Score > outvotes*d.Score
+		if p.Exclusion > 0 && excludes && KindOf(f.Terms[d.Term]) != KindPerson {
 			excluded += math.Pow(o.Score, p.Exclusion)
 		}
 	}
