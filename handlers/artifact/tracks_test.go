@@ -32,7 +32,7 @@ func TestPointsAreDetectionsThatCount(t *testing.T) {
 		evidence.Detection{Term: 0, Box: boxAt(.1), Score: .4},
 		evidence.Detection{Term: 1, Box: boxAt(.1), Score: .9},                                   // the dog, detected as a cat too
 		evidence.Detection{Term: 2, Box: boxAt(.5), Score: .9},                                   // not asked for
-		evidence.Detection{Term: 0, Box: boxAt(.7), Score: .2},                                   // too weak
+		evidence.Detection{Term: 0, Box: boxAt(.7), Score: .1},                                   // too weak
 		evidence.Detection{Term: 0, Box: evidence.Box{X1: -1, Y1: .1, X2: .2, Y2: 3}, Score: .5}, // over the edge
 	)), "dog", "cat")
 	got := pointsBySample(tracksOf(in))
