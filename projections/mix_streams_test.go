@@ -3,7 +3,7 @@ package projections_test
 import (
 	"context"
 
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 	"vqa/handlers/command"
 )
@@ -30,7 +30,7 @@ func (c *client) runStream(ctx context.Context) error {
 		return err
 	case 1:
 		prompt := pick(c.rand, []string{"Is there a cat?", "How many cars are there?"})
-		_, _, err := c.ChangeStream(ctx, run, stream.UpdatePrompt{Prompt: prompt, Query: query.Compile(prompt), ParseMode: stream.ParseHeuristic})
+		_, _, err := c.ChangeStream(ctx, run, stream.UpdatePrompt{Prompt: prompt, Query: english.Compile(prompt), ParseMode: stream.ParseHeuristic})
 		return err
 	case 2:
 		for _, caller := range c.callers {

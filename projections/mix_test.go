@@ -12,7 +12,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/credit"
 	"vqa/domain/fault"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/webhook"
 	"vqa/eventstore"
 	"vqa/handlers/command"
@@ -329,7 +329,7 @@ func (c *client) complete(ctx context.Context) error {
 		return nil
 	}
 	planned := pick(c.rand, []*analysis.Artifacts{nil, {VideoKey: "annotated.mp4"}})
-	return c.CompleteAnalysis(ctx, r, answer.Refused(query.Compile("What is happening?")), 7_300_000, 15, planned)
+	return c.CompleteAnalysis(ctx, r, answer.Refused(english.Compile("What is happening?")), 7_300_000, 15, planned)
 }
 
 // afterwork ends a rendering or a narrative. Often none is pending.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // slang is a prompt that the rules cannot compile.
@@ -86,7 +87,7 @@ func compiled(text string) query.Query {
 	if prompt == slang {
 		prompt = "Is there a stop sign?"
 	}
-	q := query.Compile(prompt)
+	q := english.Compile(prompt)
 	q.OriginalPrompt = nil
 	return q
 }

@@ -218,6 +218,11 @@ var importRules = append([]importRule{
 		why:   "an engine reports detections with raw scores; domain/answer decides what they mean",
 	},
 	{
+		name: "reading knows no answers", in: []string{"vqa/domain/query/english"},
+		only: []string{"vqa/domain/query", "vqa/domain/query/vocabulary", "vqa/domain/query/vocabulary/wordnet", "vqa/domain/answer/predicate"},
+		why:  "what a question means does not depend on what an engine finds",
+	},
+	{
 		name: "words know no questions", in: []string{"vqa/domain/query/vocabulary"},
 		only: []string{"vqa/domain/query/vocabulary/wordnet"},
 		why:  "models, questions and answers share the meaning of a word",

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 func TestLanguageConfiguration(t *testing.T) {
@@ -41,13 +41,13 @@ func TestLanguageConfiguration(t *testing.T) {
 func TestModelsFollowTheConfiguration(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
-	juggling, love := query.Compile("Is a person juggling?"), query.Compile("What is love?")
+	juggling, love := english.Compile("Is a person juggling?"), english.Compile("What is love?")
 
 	none, err := openModels(config{}, log)
 	require.NoError(t, err)
 	require.Nil(t, none.commandCompiler())
 	require.Nil(t, none.narrator)
-	require.True(t, none.assessable(query.Compile("Is there a dog?")))
+	require.True(t, none.assessable(english.Compile("Is there a dog?")))
 	require.False(t, none.assessable(juggling))
 	require.False(t, catalog(config{})[0].Capabilities.OpenVocabulary)
 	require.Contains(t, catalog(config{})[0].Capabilities.Vocabulary, "dog")

@@ -15,6 +15,7 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/answer"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 	"vqa/handlers/intake/fixture"
 	"vqa/streaming/message"
@@ -59,7 +60,7 @@ func TestStreamPrintsAnswersWhenTheyChange(t *testing.T) {
 	require.Equal(t, "queued, position 2\nlive; end the stream with Ctrl-C\nthe stream ends in 60 s\nengine_unavailable: No\\u000aresults.\n", stderr.String())
 
 	stdout.Reset()
-	p = streamPrinter{stdout: terminal.NewScreen(&stdout), stderr: &stderr, query: query.Compile("How many dogs are there?")}
+	p = streamPrinter{stdout: terminal.NewScreen(&stdout), stderr: &stderr, query: english.Compile("How many dogs are there?")}
 	for _, m := range received(t, result(0, answer.Yes, count(2)), result(1, answer.Yes, count(2)), result(2, answer.Yes, count(1200))) {
 		p.print(m)
 	}
@@ -97,7 +98,7 @@ func TestStreamPrintsAnswersWhenTheyChange(t *testing.T) {
 func printed(t *testing.T, prompt string, messages []message.Server) (p *streamPrinter, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	p = &streamPrinter{stdout: terminal.NewScreen(stdout), stderr: stderr, query: query.Compile(prompt)}
+	p = &streamPrinter{stdout: terminal.NewScreen(stdout), stderr: stderr, query: english.Compile(prompt)}
 	for _, m := range received(t, messages...) {
 		p.print(m)
 	}
@@ -110,7 +111,7 @@ func TestStreamSaysWhyAQuestionHasNoAnswer(t *testing.T) {
 	unsure := message.Result{Answer: answer.Indeterminate, IndeterminateReason: new(query.LowConfidence)}
 	refused := message.Result{
 		Answer: answer.Indeterminate, IndeterminateReason: new(query.UnsupportedQueryForm),
-		UnsupportedAction: answer.Refused(query.Compile("Is the dog barking?")).UnsupportedAction,
+		UnsupportedAction: answer.Refused(english.Compile("Is the dog barking?")).UnsupportedAction,
 	}
 	barking := `
             Sound is not assessed, only the picture. Ask in English about
@@ -130,8 +131,8 @@ func TestStreamSaysWhyAQuestionHasNoAnswer(t *testing.T) {
 		"a question that cannot be assessed": {"Is the dog barking?", []message.Server{refused, refused}, line + barking},
 		"the model is not sure":              {"Is there a dog?", []message.Server{unsure, unsure}, line + doubtful},
 		"another question": {"Is the dog barking?", []message.Server{
-			refused, message.PromptUpdated{Query: query.Compile("Is there a dog?")}, message.Result{Answer: answer.Yes, Confidence: .9}, unsure,
-			message.PromptUpdated{Query: query.Compile("Is the dog barking?")}, refused,
+			refused, message.PromptUpdated{Query: english.Compile("Is there a dog?")}, message.Result{Answer: answer.Yes, Confidence: .9}, unsure,
+			message.PromptUpdated{Query: english.Compile("Is the dog barking?")}, refused,
 		}, line + barking + yes + line + doubtful + line + barking},
 	} {
 		t.Run(name, func(t *testing.T) {

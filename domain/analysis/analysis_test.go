@@ -10,6 +10,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/internal/scenario"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 var aggregate = scenario.Aggregate[analysis.State, analysis.Command, analysis.Event]{
@@ -20,7 +21,7 @@ func ptr[T any](v T) *T { return &v }
 
 var (
 	now    = scenario.Now
-	asked  = query.Compile("Is there a dog?")
+	asked  = english.Compile("Is there a dog?")
 	result = answer.Result{
 		Answer: answer.Yes, Confidence: 0.9, QueryType: query.TypeObject, VideoDurationS: ptr(2.5),
 		Clips:           []answer.Clip{{StartS: 0, EndS: 1.5, Confidence: 0.9, Terms: map[string]float64{"dog": 0.9}}},

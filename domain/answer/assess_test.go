@@ -7,6 +7,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 func TestAssessable(t *testing.T) {
@@ -62,14 +63,14 @@ func TestAssessable(t *testing.T) {
 		"Why?":                                   {},
 	}
 	for prompt, want := range cases {
-		q := query.Compile(prompt)
+		q := english.Compile(prompt)
 		require.Equal(t, want, needs{answer.Assessable(q), answer.Needs(q).Pose}, prompt)
 	}
 	for _, prompt := range []string{"Is the dog sitting?", "How many dogs are dancing?", "When does the dog dance?", "Is there a red dog dancing?"} {
-		require.Equal(t, query.UnsupportedActionTerm, answer.Unsupported(query.Compile(prompt)), prompt)
+		require.Equal(t, query.UnsupportedActionTerm, answer.Unsupported(english.Compile(prompt)), prompt)
 	}
-	require.Equal(t, 8, answer.Needs(query.Compile("Does anyone fall?")).PerSecond)
-	require.Zero(t, answer.Needs(query.Compile("Does anyone enter?")).PerSecond)
-	require.Equal(t, query.UnsupportedQueryForm, answer.Unsupported(query.Compile("Why is he sad?")))
-	require.Equal(t, query.UnsupportedQueryForm, answer.Unsupported(query.Compile("Is a fluffy person sitting?")), "the attribute is the unsupported part, not the action")
+	require.Equal(t, 8, answer.Needs(english.Compile("Does anyone fall?")).PerSecond)
+	require.Zero(t, answer.Needs(english.Compile("Does anyone enter?")).PerSecond)
+	require.Equal(t, query.UnsupportedQueryForm, answer.Unsupported(english.Compile("Why is he sad?")))
+	require.Equal(t, query.UnsupportedQueryForm, answer.Unsupported(english.Compile("Is a fluffy person sitting?")), "the attribute is the unsupported part, not the action")
 }

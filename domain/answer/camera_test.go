@@ -8,7 +8,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // wall is the brightness of a background with marks of many sizes, at a place in widths of
@@ -30,7 +30,7 @@ func shadesAt(x, y float64) []byte {
 // filmed adds to frames, half a second apart, the background for the place of the camera in
 // each.
 func filmed(prompt string, frames [][]thing, camera func(i int) (x, y float64)) answer.Result {
-	q := query.Compile(prompt)
+	q := english.Compile(prompt)
 	ev := sampled(q, frames...)
 	for i := range ev.Frames {
 		ev.Frames[i].Shades = shadesAt(camera(i))
@@ -78,7 +78,7 @@ func TestCameraThatIsNotKnownStands(t *testing.T) {
 	t.Parallel()
 	plain := make([]byte, evidence.Cells*evidence.Cells)
 	moving := func(frames [][]thing, shades func(i int) []byte) answer.Answer {
-		q := query.Compile("Is the car moving?")
+		q := english.Compile("Is the car moving?")
 		ev := sampled(q, frames...)
 		for i := range ev.Frames {
 			ev.Frames[i].Shades = shades(i)

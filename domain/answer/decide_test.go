@@ -11,6 +11,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 )
 
@@ -23,7 +24,7 @@ func place(i int) evidence.Box {
 // seen is evidence with 2 frames per second. Each frame has the scores of the class of the
 // question, every one at its own place. All COCO classes are known.
 func seen(prompt string, frames ...[]float64) (query.Query, evidence.Evidence) {
-	q := query.Compile(prompt)
+	q := english.Compile(prompt)
 	ev := evidence.Evidence{Terms: vocabulary.COCO().Classes(q.SearchTerms...), IntervalS: .5, DurationS: float64(len(frames)) / 2}
 	for _, term := range ev.Terms {
 		_, known := vocabulary.COCO().Lookup(term)
@@ -153,7 +154,7 @@ func TestRule6ClipsOnlyWhereThereIsSomethingToShow(t *testing.T) {
 		"How many dogs are there?", "Are there at least 1 dog?",
 	} {
 		_, ev := seen("Is there a dog?", dog...)
-		r := answer.Decide(query.Compile(prompt), ev, answer.CPU())
+		r := answer.Decide(english.Compile(prompt), ev, answer.CPU())
 		require.NotEqual(t, answer.Indeterminate, r.Answer, prompt)
 		require.NotNil(t, r.Clips, prompt)
 		require.Empty(t, r.Clips, prompt)
@@ -171,7 +172,7 @@ func TestRule7RefusedAtOnce(t *testing.T) {
 		"When is someone dancing?": query.UnsupportedActionTerm,
 	}
 	for prompt, want := range cases {
-		q := query.Compile(prompt)
+		q := english.Compile(prompt)
 		r := answer.Refused(q)
 		require.Equal(t, answer.Indeterminate, r.Answer, prompt)
 		require.Equal(t, want, reason(r), prompt)
@@ -309,7 +310,7 @@ func TestResultJSON(t *testing.T) {
 		"clips":[{"start_s":0,"end_s":1,"confidence":0.97,"terms":{"dog":0.97}}],
 		"term_confidences":{"dog":0.97},"query_type":"object","video_duration_s":1,"detected_count":null,
 		"indeterminate_reason":null}`, string(raw))
-	raw, err = json.Marshal(answer.Refused(query.Compile("Why is he sad?")))
+	raw, err = json.Marshal(answer.Refused(english.Compile("Why is he sad?")))
 	require.NoError(t, err)
 	require.Contains(t, string(raw), `"unsupported_action":{"reason":`)
 	require.Contains(t, string(raw), `"clips":[]`)

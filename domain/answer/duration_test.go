@@ -8,6 +8,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 func TestMismatch(t *testing.T) {
@@ -32,7 +33,7 @@ func TestMismatch(t *testing.T) {
 		{"Is there a dog at the end?", 60, length(64), true},
 		{"Is there a dog in the second half?", 60, length(56), true},
 	} {
-		q := query.Compile(tt.prompt)
+		q := english.Compile(tt.prompt)
 		r, mismatch := answer.Mismatch(q, evidence.Evidence{DurationS: tt.decodedS, IntervalS: .5}, tt.plannedS)
 		require.Equal(t, tt.mismatch, mismatch, "%+v", tt)
 		if mismatch {

@@ -10,6 +10,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 )
 
@@ -50,7 +51,7 @@ func at(x, y float64) evidence.Box {
 
 // scene is the answer to a prompt for frames, 2 per second.
 func scene(prompt string, frames ...[]thing) answer.Result {
-	q := query.Compile(prompt)
+	q := english.Compile(prompt)
 	return answer.Decide(q, sampled(q, frames...), answer.CPU())
 }
 

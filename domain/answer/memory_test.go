@@ -9,7 +9,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // crowded is a frame that generates its detections at each call: 60 people with keypoints
@@ -46,7 +46,7 @@ func TestACrowdIsNeverHeld(t *testing.T) {
 	for prompt, most := range map[string]float64{
 		"How many people are there?": 2000, "Is there a person in a red shirt?": 9000, "Is anybody sitting?": 9000, "Does anybody jump?": 18000,
 	} {
-		q := query.Compile(prompt)
+		q := english.Compile(prompt)
 		live := func() float64 {
 			var m runtime.MemStats
 			runtime.GC()

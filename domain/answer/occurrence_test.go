@@ -8,14 +8,14 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 )
 
 // closely decides about 8 frames per second, of which those of every half second are the
 // samples.
 func closely(prompt string, frames ...[]thing) answer.Result {
-	q := query.Compile(prompt)
+	q := english.Compile(prompt)
 	ev := evidence.Evidence{Terms: vocabulary.COCO().Classes(q.SearchTerms...), IntervalS: .5, DurationS: float64(len(frames)) / 8}
 	for _, term := range ev.Terms {
 		_, known := vocabulary.COCO().Lookup(term)

@@ -10,11 +10,12 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // unsure is the first result of a question that the detector cannot answer.
 func unsure(prompt string) (query.Query, answer.Result) {
-	q := query.Compile(prompt)
+	q := english.Compile(prompt)
 	return q, answer.Decide(q, evidence.Evidence{Terms: []string{"dog"}, Known: []bool{false}, IntervalS: .5, DurationS: 8}, answer.CPU())
 }
 
@@ -104,7 +105,7 @@ func TestNotDoubtful(t *testing.T) {
 	sure := answer.Opinion{Answer: answer.No, Confidence: 1, StepS: .5}
 	require.Equal(t, r, answer.WithOpinion(q, r, sure, 8))
 
-	q = query.Compile("Is there a dog?")
+	q = english.Compile("Is there a dog?")
 	r = decide("Is there a dog?", []float64{.9}, []float64{.9})
 	require.Equal(t, answer.Yes, r.Answer)
 	require.Equal(t, r, answer.WithOpinion(q, r, sure, 8), "a sure result needs no opinion")

@@ -13,6 +13,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 )
 
@@ -72,7 +73,7 @@ func evidences(t *rapid.T, q query.Query) evidence.Evidence {
 func TestEveryResultObeysTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q := query.Compile(rapid.SampledFrom(prompts).Draw(t, "prompt"))
+		q := english.Compile(rapid.SampledFrom(prompts).Draw(t, "prompt"))
 		ev := evidences(t, q)
 		r := answer.Decide(q, ev, answer.CPU())
 		unit(t, r.Confidence)
@@ -129,7 +130,7 @@ func checkClips(t *rapid.T, r answer.Result) {
 func TestOrderOfDetectionsIsIrrelevant(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q := query.Compile(rapid.SampledFrom(prompts).Draw(t, "prompt"))
+		q := english.Compile(rapid.SampledFrom(prompts).Draw(t, "prompt"))
 		ev := evidences(t, q)
 		want := answer.Decide(q, ev, answer.CPU())
 		shuffled := ev

@@ -12,6 +12,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // TestRunsTellEveryTime checks that random times, in milliseconds, come back exactly.
@@ -74,7 +75,7 @@ func TestRuns(t *testing.T) {
 
 func TestReceipt(t *testing.T) {
 	t.Parallel()
-	q := query.Compile("Is there a dog in the first second?")
+	q := english.Compile("Is there a dog in the first second?")
 	r := answer.NewReceipt("main-2", q)
 	require.Equal(t, &answer.Receipt{
 		Model: answer.ReceiptModel{ID: "main-2"}, QueryDigest: "sha256:" + query.Digest(q), Sampled: []answer.SampleRun{},

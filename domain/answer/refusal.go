@@ -7,7 +7,7 @@ import (
 
 	"vqa/domain/answer/predicate"
 	"vqa/domain/query"
-	"vqa/domain/query/vocabulary"
+	"vqa/domain/query/english"
 )
 
 // refusal explains why a question is not answered, lists the assessed ones, and suggests a
@@ -29,9 +29,12 @@ func refusal(q query.Query, reason query.Reason) string {
 		` Ask about visible objects: whether they are there, how many, when, or in which part of the picture. For example: "Is there a dog?".`
 }
 
-// notUnderstood names the words without which a question would be answered. It is empty when there are none.
+// notUnderstood names the words without which a question would be understood. It is empty when there are none.
 func notUnderstood(q query.Query) string {
-	if _, words, ok := leaveOut(q, vocabulary.COCO()); ok {
+	if q.OriginalPrompt == nil {
+		return ""
+	}
+	if words, _, ok := english.NotUnderstood(*q.OriginalPrompt); ok {
 		return fmt.Sprintf("%q was not understood.", words)
 	}
 	return ""

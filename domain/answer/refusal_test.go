@@ -9,6 +9,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/answer/predicate"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // example matches a question that a refusal suggests.
@@ -19,17 +20,17 @@ var example = regexp.MustCompile(`"((?:Is|Are|How|When)[^"]*\?)"`)
 func TestRefusalsSayWhyAndWhatInstead(t *testing.T) {
 	t.Parallel()
 	for prompt, why := range map[string]string{
-		"Why is he sad?":                   "Subjective questions",
-		"Ist da ein Hund?":                 "in English",
-		"What happens in this video?":      "not understood",
-		"Is there a fluffy cup?":           `property "fluffy"`,
-		"Is the person dancing?":           `action "dancing"`,
-		"Is the dog sitting?":              `action "sitting"`,
-		"Is the door open?":                "state",
-		"Is someone talking?":              "",
-		"Is there a dog behind a red hut?": "",
+		"Why is he sad?":                    "Subjective questions",
+		"Ist da ein Hund?":                  "in English",
+		"What happens in this video?":       "not understood",
+		"Is there a fluffy cup?":            `property "fluffy"`,
+		"Is the person dancing?":            `action "dancing"`,
+		"Is the dog sitting?":               `action "sitting"`,
+		"Is the door open?":                 "state",
+		"Is someone talking?":               "",
+		"Is there a dog in the background?": "",
 	} {
-		q := query.Compile(prompt)
+		q := english.Compile(prompt)
 		if answer.Assessable(q) {
 			t.Errorf("%q is answered, so it cannot test a refusal", prompt)
 			continue
@@ -39,7 +40,7 @@ func TestRefusalsSayWhyAndWhatInstead(t *testing.T) {
 		examples := example.FindAllStringSubmatch(reason, -1)
 		require.NotEmpty(t, examples, "%q: %s", prompt, reason)
 		for _, e := range examples {
-			require.True(t, answer.Assessable(query.Compile(e[1])), "%q suggests %q, which is refused too", prompt, e[1])
+			require.True(t, answer.Assessable(english.Compile(e[1])), "%q suggests %q, which is refused too", prompt, e[1])
 		}
 	}
 }
@@ -48,7 +49,7 @@ func TestRefusalsSayWhyAndWhatInstead(t *testing.T) {
 // exactly the actions that are assessed.
 func TestRefusedActionsAreNotAmongThoseThatAreAssessed(t *testing.T) {
 	t.Parallel()
-	reason := answer.Refused(query.Compile("Is the person dancing?")).UnsupportedAction.Reason
+	reason := answer.Refused(english.Compile("Is the person dancing?")).UnsupportedAction.Reason
 	for _, said := range []string{
 		"of people, holding something, sitting, standing, lying, raising hand, crossing arms, walking, falling; ",
 		"of people and animals on four legs, running, jumping; ", "of anything, riding something, moving, entering, leaving.",
@@ -56,10 +57,10 @@ func TestRefusedActionsAreNotAmongThoseThatAreAssessed(t *testing.T) {
 		require.Contains(t, reason, said)
 	}
 	for _, row := range predicate.Rows {
-		require.True(t, answer.Assessable(query.Compile(row.Example)), row.Example)
+		require.True(t, answer.Assessable(english.Compile(row.Example)), row.Example)
 	}
 	for _, prompt := range []string{"Is the dog sitting?", "Is the dog walking?", "Is the horse falling?", "Is the car jumping?"} {
-		require.Equal(t, query.UnsupportedActionTerm, answer.Unsupported(query.Compile(prompt)), prompt)
-		require.False(t, answer.Assessable(query.Compile(prompt)), prompt)
+		require.Equal(t, query.UnsupportedActionTerm, answer.Unsupported(english.Compile(prompt)), prompt)
+		require.False(t, answer.Assessable(english.Compile(prompt)), prompt)
 	}
 }

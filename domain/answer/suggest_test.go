@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 )
 
@@ -20,16 +20,16 @@ func TestSuggestions(t *testing.T) {
 		"What happens in this video?":           {"Is there a person?"},
 		"":                                      {"Is there a person?"},
 	} {
-		require.Equal(t, want, answer.Suggestions(query.Compile(prompt), vocabulary.COCO()), prompt)
+		require.Equal(t, want, answer.Suggestions(english.Compile(prompt), vocabulary.COCO()), prompt)
 	}
 	engine := vocabulary.Of([]string{"excavator", "crane"})
-	require.Equal(t, []string{"Is there an excavator?"}, answer.Suggestions(query.Compile("Is there a dog?"), engine), "what this engine knows")
+	require.Equal(t, []string{"Is there an excavator?"}, answer.Suggestions(english.Compile("Is there a dog?"), engine), "what this engine knows")
 	for _, prompt := range []string{"Why is he sad?", "Ist da ein Hund?", "Is the door open?", "Is there a dog behind a red car?", "Is someone talking?"} {
-		all := answer.Suggestions(query.Compile(prompt), vocabulary.COCO())
+		all := answer.Suggestions(english.Compile(prompt), vocabulary.COCO())
 		require.NotEmpty(t, all, prompt)
 		require.LessOrEqual(t, len(all), 3)
 		for _, question := range all {
-			require.True(t, answer.Assessable(query.Compile(question)), "%q suggests %q", prompt, question)
+			require.True(t, answer.Assessable(english.Compile(question)), "%q suggests %q", prompt, question)
 		}
 	}
 }
@@ -41,6 +41,6 @@ func TestRefusalNamesTheWord(t *testing.T) {
 		"How many dogs are there per minute?": `"per minute" was not understood`,
 		"Is there a dog thrice?":              `"thrice" was not understood`,
 	} {
-		require.Contains(t, answer.Refused(query.Compile(prompt)).UnsupportedAction.Reason, word, prompt)
+		require.Contains(t, answer.Refused(english.Compile(prompt)).UnsupportedAction.Reason, word, prompt)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // TestTracesTellTheResult checks over evidence of every shape that a trace has the answer of Decide, that
@@ -17,7 +17,7 @@ import (
 func TestTracesTellTheResult(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q := query.Compile(rapid.SampledFrom(prompts).Draw(t, "prompt"))
+		q := english.Compile(rapid.SampledFrom(prompts).Draw(t, "prompt"))
 		ev := evidences(t, q)
 		trace, result := answer.Explain(q, ev, answer.CPU()), answer.Decide(q, ev, answer.CPU())
 		require.Equal(t, result.Answer, trace.Answer)
@@ -139,7 +139,7 @@ func TestTracesAreBounded(t *testing.T) {
 // TestTracesShowTheOtherObject: the boxes of the thing that a condition names belong to the evidence.
 func TestTracesShowTheOtherObject(t *testing.T) {
 	t.Parallel()
-	q := query.Compile("Is a person riding a horse?")
+	q := english.Compile("Is a person riding a horse?")
 	ev := evidence.Evidence{Terms: []string{"person", "horse"}, Known: []bool{true, true}, IntervalS: .5, DurationS: 2}
 	for i := range 4 {
 		ev.Frames = append(ev.Frames, evidence.Frame{At: float64(i) / 2, Detections: []evidence.Detection{

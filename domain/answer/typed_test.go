@@ -8,6 +8,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // typed is the answer to a question in typed form for frames, 2 per second.
@@ -141,7 +142,7 @@ func TestNoTrackCrossesACut(t *testing.T) {
 		return d
 	}
 	frames := join([][]thing{{going(.4)}, {going(.52)}, {going(.64)}, {going(.76)}, {going(.88)}}, during(3))
-	q := query.Compile("Does the dog leave?")
+	q := english.Compile("Does the dog leave?")
 	ev := sampled(q, frames...)
 	require.Equal(t, answer.Yes, answer.Decide(q, ev, answer.CPU()).Answer)
 	for i := range ev.Frames {

@@ -317,3 +317,24 @@ func (q Query) read(id string) Statement {
 		return Order{Sequence(g.Op), of[0], of[1]}
 	}
 }
+
+func typeOf(q Query) Type {
+	switch q.PromptIntent {
+	case OpenEnded:
+		return TypeOpenEnded
+	case Compound:
+		return TypeCompound
+	default: // the conditions decide
+	}
+	t := TypeObject
+	for _, c := range q.Conditions {
+		switch c.Kind {
+		case KindAction:
+			return TypeAction
+		case KindAttribute, KindState:
+			t = TypeAttribute
+		default: // a place or a time does not change the type
+		}
+	}
+	return t
+}

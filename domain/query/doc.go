@@ -1,38 +1,19 @@
 // Package query holds the compiled query: the closed, machine-readable form of a prompt
 // about a video.
 //
-// A client sends either a prompt or a Query. [Compile] turns a prompt into a [Query] by
-// rules. [Decode] and [Validate] check a Query strictly. Every other package reads only the
-// Query.
+// A client sends either a prompt or a Query. Package english turns a prompt into a [Query].
+// [Decode] and [Validate] check a Query strictly. Every other package reads only the Query.
 //
 // A [Question] is the typed form of a query: what is asked about which statement. [Encode] and
 // [Query.Question] translate between both forms without loss.
 //
-// Imports: vocabulary and the standard library. It uses neither a clock nor randomness nor a context.
+// Imports: package vocabulary and the standard library only. It uses neither a clock nor randomness
+// nor a context.
 //
-// Guarantees:
-//
-//   - Compile never panics, is deterministic and takes well under a millisecond, also
-//     for the longest prompts. Each Query that it returns passes Validate and [Schema].
-//   - Compile uses every word of a prompt or none of it. A word that the rules do not
-//     understand makes the query open_ended; it is never dropped.
-//   - Some questions are open_ended because a Query cannot hold them: how often, in which
-//     order, compared with something, with an exception, about all or most, "sit down and
-//     stand up". So are questions that describe one of two people without saying which
-//     ("is there a man next to a woman in red").
-//   - unassessable_components names the parts that no model here can assess: sound,
-//     identity, text, taste, exhaustive counts.
-//   - A definite subject is presupposed when the question describes it ("is the man
-//     sitting"). It is not when the question asks for it ("is the man visible", "is there
-//     the man").
-//   - A term is the user's own noun in the singular. A [vocabulary.Vocabulary] translates it into
-//     the classes of one model, so one query serves every model.
-//   - A word for a rider is compiled into its meaning. A cyclist is a person "riding
-//     bicycle"; a pedestrian is a person who rides neither a bicycle nor a motorcycle. The
-//     word stays as it is in two cases: when it places another subject ("next to a
-//     cyclist"), and when a presupposed rider falls or jumps.
-//   - A misspelled word is read as the only known word that is close to it, unless it is an
-//     English word or a capitalized name ([vocabulary.Spelling]).
+//   - A term is the user's own noun in the singular. A vocabulary translates it into the classes of
+//     one model, so one query serves every model.
+//   - unassessable_components names the parts that no model here can assess: sound, identity, text,
+//     taste, exhaustive counts.
 //   - Package answer says which forms are answered today (answer.Assessable).
 //
 // The intent follows from this table. The first match wins:
@@ -52,7 +33,7 @@
 //
 // # Normal forms of conditions
 //
-// Compile writes the values of conditions in the forms below. A query from a client may hold
+// Package english writes the values of conditions in the forms below. A query from a client may hold
 // any text. A value outside these forms is in the user's words and means nothing to a model:
 // an answer that needs it is indeterminate. UPPER CASE stands for a part, [x] for an optional
 // part.

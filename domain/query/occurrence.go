@@ -15,6 +15,11 @@ const (
 	Leaving  Occurrence = "leaving"
 )
 
+// scenes are words for a setting. A definite one is the scene of the video: "in the room".
+var scenes = set(`room classroom kitchen office park street road highway yard backyard garden field beach hallway bedroom
+	bathroom living_room dining_room parking_lot warehouse store shop restaurant gym factory
+	corridor lobby area place path trail playground forest woods`)
+
 // frameSides are the sides by which an object enters and leaves.
 var frameSides = set("left right top bottom")
 
@@ -40,49 +45,4 @@ func (c Condition) Occurrence() (h Occurrence, side string, ok bool) {
 		return h, side, (scene == "" || scenes[scene]) && sided == frameSides[side]
 	}
 	return "", "", false
-}
-
-// passageVerbs are the verbs for coming and going.
-var passageVerbs = set("walking coming going moving stepping driving")
-
-// passageAt reads "walks into the frame", "comes in from" and "goes out of the room" at i
-// as entering or leaving. n is 0 for anything else.
-func passageAt(ts words, i int) (verb string, n int) {
-	if !passageVerbs[gerund(ts.at(i))] {
-		return "", 0
-	}
-	on := i + 2
-	open := on >= len(ts) || directionPrepositions[ts.at(on)] != "" // no place is named
-	switch w := ts.at(i + 1); {
-	case w == "into":
-		if n := sceneAt(ts, on); n > 0 {
-			return "entering", 2 + n
-		}
-	case w == "out" && ts.at(on) == "of":
-		if n := sceneAt(ts, on+1); n > 0 {
-			return "leaving", 3 + n
-		}
-	case w == "in" && open:
-		return "entering", 2
-	case (w == "out" || w == "off") && open:
-		return "leaving", 2
-	}
-	return "", 0
-}
-
-// sceneAt is the length of "the picture", "view" or "the room" at i, or 0.
-func sceneAt(ts words, i int) int {
-	j := i
-	for determiners[ts.at(j)] && j < i+2 {
-		j++
-	}
-	if k := j + modifiers(ts, j); mediaNouns[ts.at(k)] {
-		return k + 1 - i
-	}
-	for n := 2; n > 0 && j > i; n-- {
-		if j+n <= len(ts) && scenes[ts[j:j+n].text()] {
-			return j + n - i
-		}
-	}
-	return 0
 }

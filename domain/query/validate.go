@@ -284,7 +284,7 @@ func checkSingle(q Query) error {
 	quantity := q.Subjects[0].Quantity
 	switch q.PromptIntent {
 	case Presence, Absence, Count:
-		if quantity != nil && len(q.Groups) == 0 && q.Asked() != AskTimes {
+		if quantity != nil && len(q.Groups) == 0 && len(q.Subjects) == 1 && q.Asked() != AskTimes {
 			return invalid("subjects.0.quantity", "must be null for prompt_intent %s", q.PromptIntent)
 		}
 	case CountThreshold:

@@ -7,7 +7,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 	"vqa/domain/sampling"
 )
@@ -40,7 +40,7 @@ func TestScanStep(t *testing.T) {
 func TestCloseUpsSurroundHints(t *testing.T) {
 	t.Parallel()
 	cal := answer.CPU()
-	plan := sampling.For(query.Compile("Is there a dog?"), cal.Vocabulary)
+	plan := sampling.For(english.Compile("Is there a dog?"), cal.Vocabulary)
 	require.Equal(t, []string{"dog"}, plan.Own)
 	hint := sampling.HintScore(cal)
 	require.Empty(t, plan.CloseUps(surveyOf(2, 0, hint-.01, 0), cal))
@@ -52,7 +52,7 @@ func TestCloseUpsSurroundHints(t *testing.T) {
 func TestEdgesAreFine(t *testing.T) {
 	t.Parallel()
 	cal := answer.CPU()
-	plan := sampling.For(query.Compile("Is there a dog?"), cal.Vocabulary)
+	plan := sampling.For(english.Compile("Is there a dog?"), cal.Vocabulary)
 	s := surveyOf(.5, 0, .9, .9, 0, 0)
 	require.Equal(t, []float64{.125, .25, .375, 1.125, 1.25, 1.375}, plan.Fine(s, s.Evidence, cal))
 }
@@ -67,7 +67,7 @@ func TestSplit(t *testing.T) {
 func TestForOpinion(t *testing.T) {
 	t.Parallel()
 	v := vocabulary.COCO()
-	q := query.Compile("Is there a dog?")
+	q := english.Compile("Is there a dog?")
 	none := surveyOf(.5, make([]float64, 9)...).Evidence
 	at, stepS := sampling.ForOpinion(q, none, v, 3)
 	require.Equal(t, []float64{0, 2, 4}, at, "evenly spread where nothing was detected")
@@ -104,13 +104,13 @@ func TestAgainAddsWhatNothingOutscores(t *testing.T) {
 func TestSecondLookIsOfTheQuestion(t *testing.T) {
 	t.Parallel()
 	cal := answer.CPU()
-	plan := sampling.For(query.Compile("Is there a dog?"), cal.Vocabulary)
+	plan := sampling.For(english.Compile("Is there a dog?"), cal.Vocabulary)
 	doubtful := .8 * cal.Even("dog")
 	s := surveyOf(.5, 0, doubtful, doubtful, 0)
 	require.Equal(t, []float64{.5, 1}, plan.Again(s, cal))
 	require.Empty(t, plan.Again(surveyOf(.5, 0, .9, .9, .9), cal), "no doubt")
 	require.Empty(t, plan.Again(surveyOf(.5, 0, 0, 0, 0), cal), "no hint")
-	person := sampling.For(query.Compile("Is there a person?"), cal.Vocabulary)
+	person := sampling.For(english.Compile("Is there a person?"), cal.Vocabulary)
 	require.Empty(t, person.Again(s, cal))
 
 	before := answer.Decide(plan.Query, plan.Evidence(s, cal), cal)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 )
 
@@ -145,7 +145,7 @@ func command(t *rapid.T, s stream.State, livemode bool, at time.Time) stream.Com
 	case 12, 13, 14:
 		return stream.Meter{Node: node, ClockMillis: clock, HeldSeconds: rapid.Int64Range(0, 400).Draw(t, "held")}
 	case 15:
-		return stream.UpdatePrompt{Prompt: "Is there a cat?", Query: query.Compile("Is there a cat?")}
+		return stream.UpdatePrompt{Prompt: "Is there a cat?", Query: english.Compile("Is there a cat?")}
 	case 16, 17:
 		return stream.RecordPart{Node: node, Part: part(rapid.IntRange(1, 3).Draw(t, "part"))}
 	case 18:

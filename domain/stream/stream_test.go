@@ -10,7 +10,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/internal/scenario"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 )
 
@@ -29,7 +29,7 @@ const prompt = "Is there a dog?"
 var (
 	now      = scenario.Now
 	began    = now.Add(-10 * time.Second)
-	question = query.Compile(prompt)
+	question = english.Compile(prompt)
 
 	create = stream.Create{
 		ID: "st_1", AccountID: "acct_1", Livemode: true, Prompt: new(prompt), Query: question, ParseMode: stream.ParseHeuristic,
@@ -90,7 +90,7 @@ func TestStateTable(t *testing.T) {
 		"Create": create, "Offer": stream.Offer{Node: "node_1", Via: "signaling"}, "GoLive": stream.GoLive{Node: "node_1"},
 		"Resume": stream.Resume{Node: "node_1"}, "Pause": stream.Pause{Node: "node_1", ClockMillis: 4000},
 		"Meter":         stream.Meter{Node: "node_1", ClockMillis: 5000, ResultFrames: 1},
-		"UpdatePrompt":  stream.UpdatePrompt{Prompt: "Is there a cat?", Query: query.Compile("Is there a cat?")},
+		"UpdatePrompt":  stream.UpdatePrompt{Prompt: "Is there a cat?", Query: english.Compile("Is there a cat?")},
 		"FailRecording": stream.FailRecording{Node: "node_1", Failure: broken}, "DeleteRecording": stream.DeleteRecording{},
 		"RecordPart": stream.RecordPart{Node: "node_1", Part: part(1)}, "End": stream.End{}, "GrantSlot": stream.GrantSlot{Node: "node_2"},
 	}

@@ -11,6 +11,7 @@ import (
 	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/video"
 )
 
@@ -80,7 +81,7 @@ func TestCreateAnalysisFromAQuery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	caller := w.account(100)
-	q := query.Compile("How many cars are there?")
+	q := english.Compile("How many cars are there?")
 	plan, err := w.CreateAnalysis(t.Context(), caller, CreateAnalysis{VideoID: w.readyVideo(caller), Query: &q})
 	require.NoError(t, err)
 	require.Equal(t, analysis.ParseClient, plan.Analysis.ParseMode)

@@ -8,7 +8,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/id"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/video"
 	"vqa/eventstore"
 )
@@ -65,7 +65,7 @@ func (s *Service) AskDemo(ctx context.Context, c AskDemo) (analysis.State, error
 	if err != nil {
 		return analysis.State{}, err
 	}
-	q := query.Compile(c.Prompt)
+	q := english.Compile(c.Prompt)
 	if !answer.Assessable(q) {
 		return analysis.State{}, fault.Newf(fault.ValidationFailed, "The service cannot answer %q. Use a supported form of question.", c.Prompt).WithParam("prompt")
 	}

@@ -11,6 +11,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // maxPrompt is the longest prompt in characters (docs/contract.md#limits).
@@ -71,7 +72,7 @@ func compile(ctx context.Context, model Compiler, prompt string) parsed {
 			return parsed{q, analysis.ParseLLM}
 		}
 	}
-	return parsed{query.Compile(prompt), analysis.ParseHeuristic}
+	return parsed{english.Compile(prompt), analysis.ParseHeuristic}
 }
 
 // checkPrompt refuses a prompt that is empty, too long, or has neither a letter nor a digit.

@@ -12,6 +12,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // slang is a prompt that only the scripted compiler understands.
@@ -35,7 +36,7 @@ func (s *scripted) Compile(_ context.Context, prompt string) (query.Query, error
 	if prompt != slang {
 		return query.Query{}, errors.New("what?")
 	}
-	q := query.Compile("Is there a dog?")
+	q := english.Compile("Is there a dog?")
 	q.OriginalPrompt = &prompt
 	return q, nil
 }
@@ -44,7 +45,7 @@ func withCompiler(c Compiler) option { return func(d *Dependencies) { d.Compiler
 
 func TestPromptsAreReadByAModel(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, query.OpenEnded, query.Compile(slang).PromptIntent, "only the model must understand it")
+	require.Equal(t, query.OpenEnded, english.Compile(slang).PromptIntent, "only the model must understand it")
 	model := &scripted{}
 	w := newWorld(t, withCompiler(model))
 	caller := w.account(100)
@@ -75,7 +76,7 @@ func TestPromptsAreReadByAModel(t *testing.T) {
 	plan, err = w.CreateAnalysis(t.Context(), caller, c)
 	require.NoError(t, err)
 	require.Equal(t, analysis.ParseHeuristic, plan.Analysis.ParseMode, "the model fails, and the rules answer")
-	require.Equal(t, query.Compile("Is there a cat?"), plan.Analysis.Query)
+	require.Equal(t, english.Compile("Is there a cat?"), plan.Analysis.Query)
 	require.Equal(t, []string{slang, slang, slang, "Is there a cat?"}, model.asked)
 }
 
@@ -118,7 +119,7 @@ func TestModelIsNotCalledForInvalidPrompts(t *testing.T) {
 	requireFault(t, err, fault.PromptEmpty)
 	require.Equal(t, "prompts.2", fault.Of(err).Param)
 	own := ask(c.VideoID)
-	own.Prompt, own.Query = nil, ptr(query.Compile("Is there a dog?"))
+	own.Prompt, own.Query = nil, ptr(english.Compile("Is there a dog?"))
 	_, err = w.CreateAnalysis(t.Context(), caller, own)
 	require.NoError(t, err)
 

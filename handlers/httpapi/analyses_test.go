@@ -15,6 +15,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
@@ -43,7 +44,7 @@ func TestAnalysisFromQueueToBill(t *testing.T) {
 	require.EqualValues(t, 2, c.do(http.MethodGet, path, "").at("progress.percent"))
 	w.report(run, 40)
 	require.EqualValues(t, 40, c.do(http.MethodGet, path, "").at("progress.percent"))
-	result := fixture.Fixture{}.Answer(query.Compile("Is there a ball?"))
+	result := fixture.Fixture{}.Answer(english.Compile("Is there a ball?"))
 	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, result, 6_000_000, 12, nil))
 	done := c.do(http.MethodGet, path, "")
 	require.Equal(t, "completed", done.at("status"))
@@ -154,7 +155,7 @@ func TestWaitEndsWithTheAnalysis(t *testing.T) {
 	list := c.do(http.MethodGet, "/v1/analyses?status=queued", "").at("data").([]any)
 	require.Len(t, list, 1)
 	run := c.claim(videoID, list[0].(map[string]any)["id"].(string))
-	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, fixture.Fixture{}.Answer(query.Compile("Is there a ball?")), 6_000_000, 12, nil))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, fixture.Fixture{}.Answer(english.Compile("Is there a ball?")), 6_000_000, 12, nil))
 	w.wake()
 	got := <-answered
 	require.Equal(t, http.StatusOK, got.StatusCode)

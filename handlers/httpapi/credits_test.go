@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/credit"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/handlers/command"
 	"vqa/handlers/intake/fixture"
 )
@@ -33,7 +33,7 @@ func TestCreditsTellTheWholeStory(t *testing.T) {
 	require.Equal(t, 24*time.Hour, expires.Sub(created))
 
 	run := c.claim(videoID, analysisID)
-	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, fixture.Fixture{}.Answer(query.Compile("Is there a ball?")), 6_000_000, 12, nil))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, fixture.Fixture{}.Answer(english.Compile("Is there a ball?")), 6_000_000, 12, nil))
 	order := command.CreditChange{AccountID: c.key.AccountID, Reason: "test", Operator: "test"}
 	bought, err := w.service.GrantCredits(t.Context(), command.GrantCredits{CreditChange: order, Kind: credit.Purchase, Seconds: 50})
 	require.NoError(t, err)

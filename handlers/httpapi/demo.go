@@ -12,7 +12,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/fault"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/video"
 	"vqa/handlers/httpapi/api"
 	"vqa/handlers/httpapi/edge"
@@ -122,7 +122,7 @@ func (s *server) gallery(ctx context.Context) ([]pages.Demo, error) {
 			if !answered {
 				continue
 			}
-			word := answer.Word(query.Compile(prompt).PromptIntent, answer.Answer(result.Answer), result.DetectedCount)
+			word := answer.Word(english.Compile(prompt).PromptIntent, answer.Answer(result.Answer), result.DetectedCount)
 			list[i].Answers = append(list[i].Answers, pages.Answer{Prompt: prompt, Answer: word, Confidence: result.Confidence})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/handlers/command"
 	"vqa/handlers/intake/fixture"
 )
@@ -129,7 +130,7 @@ func TestReceiptWithoutExaminedFrames(t *testing.T) {
 	for prompt, got := range map[string]response{"What is the meaning of this film?": refused, fixture.Prompt: canned} {
 		require.Equal(t, map[string]any{
 			"model":          map[string]any{"id": got.at("model"), "name": nil, "weights": nil, "digest": nil},
-			"worker_version": nil, "query_digest": "sha256:" + query.Digest(query.Compile(prompt)), "frames": 0.0, "sampled": []any{}, "second_opinion": nil, "duration": nil,
+			"worker_version": nil, "query_digest": "sha256:" + query.Digest(english.Compile(prompt)), "frames": 0.0, "sampled": []any{}, "second_opinion": nil, "duration": nil,
 		}, got.at("result.receipt"), prompt)
 	}
 	expected := w.do(http.MethodGet, "/v1/test-fixture", "")

@@ -11,12 +11,12 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/fault"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/eventstore/fold"
 	"vqa/handlers/intake/fixture"
 )
 
-func yesResult() answer.Result { return fixture.Fixture{}.Answer(query.Compile("Is there a ball?")) }
+func yesResult() answer.Result { return fixture.Fixture{}.Answer(english.Compile("Is there a ball?")) }
 
 // failedInIncident returns an analysis that failed during an incident.
 func (c *client) failedInIncident(videoID string) string {

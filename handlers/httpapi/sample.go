@@ -7,7 +7,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
 	"vqa/domain/id"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 	"vqa/domain/video"
 	"vqa/domain/webhook"
@@ -69,7 +69,7 @@ func (e *sampled) analysis(s *server, to webhook.Endpoint) error {
 		return err
 	}
 	e.resourceID = s.Service.IDs.New(id.Analysis)
-	asked := query.Compile(s.Fixture.Prompt)
+	asked := english.Compile(s.Fixture.Prompt)
 	var end analysis.Event = analysis.Completed{AnalysisID: e.resourceID, Attempt: 1, Result: s.Service.Fixture.Answer(asked), At: e.At}
 	switch e.Type {
 	case public.AnalysisFailed:
@@ -97,7 +97,7 @@ func (e *sampled) stream(s *server, to webhook.Endpoint) error {
 	e.resourceID = s.Service.IDs.New(id.Stream)
 	st := after[stream.State, stream.Event](stream.Evolve,
 		stream.Created{
-			StreamID: e.resourceID, AccountID: to.AccountID, Livemode: to.Livemode, Prompt: &s.Fixture.Prompt, Query: query.Compile(s.Fixture.Prompt),
+			StreamID: e.resourceID, AccountID: to.AccountID, Livemode: to.Livemode, Prompt: &s.Fixture.Prompt, Query: english.Compile(s.Fixture.Prompt),
 			ParseMode: stream.ParseHeuristic, Model: m.ID, MaxSessionSeconds: s.Service.Limits.StreamMaxSessionSeconds,
 			WarnAtSeconds: s.Service.Limits.StreamWarnAtSeconds, At: e.At,
 		},

@@ -11,6 +11,7 @@ import (
 	"net/http"
 
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/httpapi/pages"
 	"vqa/projections/public"
@@ -91,7 +92,7 @@ func newServer(o Options, c *edge.Contract) (*server, error) {
 	sum := sha256.Sum256(o.Fixture.Video)
 	s := &server{
 		Options: o, contract: published, version: c.Version(), fixtureHash: hex.EncodeToString(sum[:]),
-		fixtureQuery: query.Compile(o.Fixture.Prompt),
+		fixtureQuery: english.Compile(o.Fixture.Prompt),
 	}
 	s.sockets.what = "WebSockets of live streams"
 	duration := o.Service.Fixture.File().DurationMicros

@@ -16,7 +16,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/intake/fixture"
@@ -288,7 +288,7 @@ func TestToolsWaitForALiveAnalysis(t *testing.T) {
 	require.NoError(t, w.service.ReportProgress(t.Context(), run, analysis.Analyzing, 40))
 	w.wake()
 	require.Eventually(t, func() bool { return slices.Contains(a.progress(), "analyzing") }, 20*time.Second, time.Millisecond)
-	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, fixture.Fixture{}.Answer(query.Compile("Is there a ball?")), 6_000_000, 12, nil))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, fixture.Fixture{}.Answer(english.Compile("Is there a ball?")), 6_000_000, 12, nil))
 	w.wake()
 	got, ok := <-answered
 	require.True(t, ok)

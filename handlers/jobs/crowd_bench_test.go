@@ -18,7 +18,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/video"
 	"vqa/gpu"
 	"vqa/handlers/intake/ffmpeg"
@@ -125,7 +125,7 @@ func BenchmarkSquare(b *testing.B) {
 		b.Run(words[len(words)-1], func(b *testing.B) {
 			for b.Loop() {
 				engine, durationS := &square{}, float64(60*minutes)
-				q := query.Compile(prompt)
+				q := english.Compile(prompt)
 				kept := newObjects(b)
 				z := &Analyzer{
 					Surveys: survey.Store{Objects: kept}, Engine: engine, FFmpeg: ffmpegtest.Runner(b), Log: slog.New(slog.DiscardHandler),

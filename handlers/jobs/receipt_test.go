@@ -9,6 +9,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/survey"
 )
@@ -40,7 +41,7 @@ func TestReceipt(t *testing.T) {
 	require.Equal(t, "sight-1", r.Model.ID)
 	require.Equal(t, info.Name, *r.Model.Name)
 	require.Equal(t, info.Weights, *r.Model.Weights)
-	require.Equal(t, "sha256:"+query.Digest(query.Compile("Is there a stop sign?")), r.QueryDigest)
+	require.Equal(t, "sha256:"+query.Digest(english.Compile("Is there a stop sign?")), r.QueryDigest)
 	require.Nil(t, r.SecondOpinion)
 	var times []float64
 	for _, run := range r.Sampled {

@@ -6,7 +6,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/video"
 )
 
@@ -15,7 +15,7 @@ import (
 // and Draw. Nothing is recorded or billed. The caller removes the objects of the video.
 // `vqa doctor` uses it to check that analyses work on this machine.
 func (z *Analyzer) Rehearse(ctx context.Context, v video.State, prompt string) (answer.Result, error) {
-	a := analysis.State{ID: "rehearsal", VideoID: v.ID, Prompt: &prompt, Query: query.Compile(prompt)}
+	a := analysis.State{ID: "rehearsal", VideoID: v.ID, Prompt: &prompt, Query: english.Compile(prompt)}
 	p, err := z.examinationOf(ctx, a, v)
 	if err != nil {
 		return answer.Result{}, err

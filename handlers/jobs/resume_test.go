@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/video"
 	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/survey"
@@ -39,7 +39,7 @@ func (w *watchedVideo) dies(t *testing.T, prompt string, when func(survey.Survey
 	t.Helper()
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
-	kept, q := w.Surveys, query.Compile(prompt)
+	kept, q := w.Surveys, english.Compile(prompt)
 	w.Surveys, w.SaveEvery = fatal{kept, when, kill}, time.Nanosecond
 	defer func() { w.Surveys, w.SaveEvery = kept, 0 }()
 	p := &examination{engine: w.engine, ffmpeg: w.FFmpeg, source: ffmpeg.Source{Name: w.source}, query: q, pose: answer.NeedsPose(q), durationS: &w.durationS, patience: time.Minute}

@@ -21,7 +21,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 	"vqa/domain/sampling"
 	"vqa/domain/video"
@@ -122,7 +122,7 @@ func newObjects(t testing.TB) *objects.Store {
 // and how many of them with a pose.
 func (w *watchedVideo) ask(t *testing.T, prompt string) (s examined, looked, posed int) {
 	t.Helper()
-	q := query.Compile(prompt)
+	q := english.Compile(prompt)
 	return w.see(t, &examination{query: q, pose: answer.NeedsPose(q)})
 }
 
@@ -157,7 +157,7 @@ func inMemory(ev evidence.Evidence) evidence.Evidence {
 
 func clipOf(t *testing.T, s examined, prompt string) (startS, endS float64) {
 	t.Helper()
-	r := answer.Decide(query.Compile(prompt), s.Evidence, s.rules)
+	r := answer.Decide(english.Compile(prompt), s.Evidence, s.rules)
 	require.Equal(t, answer.Yes, r.Answer)
 	require.Len(t, r.Clips, 1)
 	return r.Clips[0].StartS, r.Clips[0].EndS
@@ -210,7 +210,7 @@ type asked []string
 func (a asked) OpenAnalyses(context.Context) ([]analysis.State, error) {
 	var open []analysis.State
 	for _, prompt := range a {
-		open = append(open, analysis.State{VideoID: "vid_1", Query: query.Compile(prompt)})
+		open = append(open, analysis.State{VideoID: "vid_1", Query: english.Compile(prompt)})
 	}
 	return open, nil
 }
@@ -263,7 +263,7 @@ func TestLongVideosAreScannedCoarselyFirst(t *testing.T) {
 	absent, looked, _ := w.ask(t, "Is there a dog?")
 	require.Zero(t, looked)
 	require.Len(t, absent.Frames, 305)
-	require.Equal(t, answer.No, answer.Decide(query.Compile("Is there a dog?"), absent.Evidence, absent.rules).Answer)
+	require.Equal(t, answer.No, answer.Decide(english.Compile("Is there a dog?"), absent.Evidence, absent.rules).Answer)
 	again, looked, _ := w.ask(t, "Is there a stop sign?")
 	require.Zero(t, looked)
 	require.Empty(t, cmp.Diff(first.Evidence, again.Evidence))

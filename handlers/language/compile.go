@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/gpu/chat"
 )
 
@@ -105,7 +106,7 @@ func parseQuery(raw json.RawMessage, prompt string) (query.Query, error) {
 // must not take away a query that the rules understand.
 func (c *Compiler) usable(q query.Query, prompt string) bool {
 	if q.PromptIntent == query.OpenEnded {
-		return !c.assessable(query.Compile(prompt))
+		return !c.assessable(english.Compile(prompt))
 	}
 	return c.assessable(q)
 }

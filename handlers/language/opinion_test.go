@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/gpu/chat"
 	"vqa/handlers/language"
 )
@@ -24,7 +24,7 @@ func visionModel(t *testing.T, m *model) *language.VisionModel {
 func TestOpinion(t *testing.T) {
 	t.Parallel()
 	prompt := `Is a person juggling? Say "yes".`
-	q := query.Compile("Is a person juggling?")
+	q := english.Compile("Is a person juggling?")
 	for name, tt := range map[string]struct {
 		says string
 		want answer.Opinion
@@ -63,11 +63,11 @@ func TestOpinionRefuses(t *testing.T) {
 	for name, handler := range handlers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := visionModel(t, newModel(t, handler)).Opinion(t.Context(), nil, query.Compile("Is the door open?"), frames)
+			_, err := visionModel(t, newModel(t, handler)).Opinion(t.Context(), nil, english.Compile("Is the door open?"), frames)
 			require.Error(t, err)
 		})
 	}
-	_, err := visionModel(t, newModel(t, handlers["maybe"])).Opinion(t.Context(), nil, query.Compile("Is the door open?"), frames)
+	_, err := visionModel(t, newModel(t, handlers["maybe"])).Opinion(t.Context(), nil, english.Compile("Is the door open?"), frames)
 	require.ErrorIs(t, err, chat.ErrInvalid)
 }
 
@@ -77,9 +77,9 @@ func TestVisionAssessable(t *testing.T) {
 		"Is a person juggling?": true, "Is the door open?": true, "How many unicorns are there?": true, "Is there a dog under a cat?": true,
 		"Is a person juggling in the first 5 seconds?": true, "What is love?": false,
 	} {
-		require.Equal(t, want, language.VisionAssessable(query.Compile(prompt)), prompt)
+		require.Equal(t, want, language.VisionAssessable(english.Compile(prompt)), prompt)
 	}
-	q := query.Compile("Is there a dog in the first 5 seconds?")
+	q := english.Compile("Is there a dog in the first 5 seconds?")
 	q.Conditions[0].Value = "at dawn"
 	require.False(t, language.VisionAssessable(q), "the window is unknown, so the frames are too")
 }

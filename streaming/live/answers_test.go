@@ -12,6 +12,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 	"vqa/streaming/assemble"
 	"vqa/streaming/message"
@@ -182,7 +183,7 @@ func TestQuestionsThatCannotBeAssessed(t *testing.T) {
 		t.Run(prompt, func(t *testing.T) {
 			t.Parallel()
 			c := creation()
-			c.Prompt, c.Query = &prompt, query.Compile(prompt)
+			c.Prompt, c.Query = &prompt, english.Compile(prompt)
 			run(t, c, 1000, func(w *world) {
 				w.session.Left() // an encoder has no socket
 				w.connect()

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/gpu"
 	"vqa/gpu/fixture"
 	"vqa/gpu/worker"
@@ -63,7 +63,7 @@ func BenchmarkAnswer(b *testing.B) {
 		var total, inside, besides []time.Duration
 		c := creation()
 		prompt := "Is there a stop sign?"
-		c.Prompt, c.Query = &prompt, query.Compile(prompt)
+		c.Prompt, c.Query = &prompt, english.Compile(prompt)
 		g := newStageWith(b, c, engine, camera, func(t live.Timing) {
 			mu.Lock()
 			defer mu.Unlock()

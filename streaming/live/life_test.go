@@ -11,7 +11,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/fault"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 	"vqa/streaming/assemble"
 	"vqa/streaming/live"
@@ -61,7 +61,7 @@ func TestReasons(t *testing.T) {
 	short := creation()
 	short.MaxSessionSeconds, short.WarnAtSeconds = 20, 5
 	vague := creation()
-	vague.Query = query.Compile("Why is the sky blue?")
+	vague.Query = english.Compile("Why is the sky blue?")
 	for name, tt := range map[string]struct {
 		create     stream.Create
 		balance    int64

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 	"vqa/streaming/live"
 )
@@ -48,7 +48,7 @@ func newLedger(t testing.TB, c stream.Create, balance int64) *ledger {
 func creation() stream.Create {
 	prompt := "Is there a dog?"
 	return stream.Create{
-		ID: "st_1", AccountID: "acct_1", Livemode: true, Prompt: &prompt, Query: query.Compile(prompt),
+		ID: "st_1", AccountID: "acct_1", Livemode: true, Prompt: &prompt, Query: english.Compile(prompt),
 		ParseMode: stream.ParseHeuristic, Model: "m", MaxSessionSeconds: 3600, WarnAtSeconds: 60,
 	}
 }

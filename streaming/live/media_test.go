@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
@@ -243,7 +244,7 @@ func newStageWith(t testing.TB, c stream.Create, engine live.Engine, camera *cam
 			g.pids = append(g.pids, pid)
 		}),
 		Compile: func(_ context.Context, _ bool, prompt string) (query.Query, stream.ParseMode, error) {
-			return query.Compile(prompt), stream.ParseHeuristic, nil
+			return english.Compile(prompt), stream.ParseHeuristic, nil
 		},
 		Canned: func(query.Query) stream.Result { return stream.Result{Answer: "yes", Confidence: .9} },
 		Record: func(_ stream.State, report live.Recording) (live.Recorder, error) {

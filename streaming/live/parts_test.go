@@ -11,7 +11,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 	"vqa/streaming/live"
 	"vqa/streaming/message"
@@ -239,7 +239,7 @@ func TestTheWindowHasTheStepOfUploads(t *testing.T) {
 // TestTheWindowAnswers follows a dog that comes and goes, at the score that half of all dogs have.
 func TestTheWindowAnswers(t *testing.T) {
 	t.Parallel()
-	q := query.Compile("Is there a dog?")
+	q := english.Compile("Is there a dog?")
 	all := append(every(.2, 0, 3.9, 0), append(every(.2, 4, 7.9, .4), every(.2, 8, 12, 0)...)...)
 	first := map[answer.Answer]float64{}
 	before := answer.Answer("")
@@ -285,7 +285,7 @@ func TestBoxes(t *testing.T) {
 	box := evidence.Box{X1: .1, Y1: .2, X2: .4, Y2: .6}
 	near := evidence.Box{X1: .11, Y1: .2, X2: .4, Y2: .6}
 	far := evidence.Box{X1: .6, Y1: -.1, X2: 1.2, Y2: .5}
-	got := live.ShownDetections(query.Compile("Is there a dog next to a car?"), []string{"dog", "car", "truck", "cat"}, []evidence.Detection{
+	got := live.ShownDetections(english.Compile("Is there a dog next to a car?"), []string{"dog", "car", "truck", "cat"}, []evidence.Detection{
 		{Term: 0, Score: .5, Box: box}, {Term: 0, Score: .8, Box: near}, {Term: 0, Score: .1, Box: far},
 		{Term: 1, Score: .6, Box: far}, {Term: 2, Score: .7, Box: far}, {Term: 3, Score: .3, Box: box}, {Term: 9, Score: .9, Box: box},
 	})
@@ -299,7 +299,7 @@ func TestBoxes(t *testing.T) {
 	for i := range many {
 		many[i] = evidence.Detection{Score: .5, Box: evidence.Box{X1: float64(i) / 300, X2: float64(i+1) / 300, Y2: math.Nextafter(1, 0)}}
 	}
-	require.Len(t, live.ShownDetections(query.Compile("Is there a dog?"), []string{"dog"}, many), stream.MaxDetections)
+	require.Len(t, live.ShownDetections(english.Compile("Is there a dog?"), []string{"dog"}, many), stream.MaxDetections)
 }
 
 // TestTheNarrativeGrows: a dog enters from the left, stays for longer than the teller looks back, and

@@ -16,6 +16,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 	"vqa/domain/stream"
 	"vqa/streaming/assemble"
@@ -265,7 +266,7 @@ func run(t *testing.T, c stream.Create, balance int64, test func(w *world)) {
 		w.host = live.NewHost(live.Options{
 			Peers: w.wire, Engine: w.model, Log: w.log, Windows: windows,
 			Compile: func(_ context.Context, _ bool, prompt string) (query.Query, stream.ParseMode, error) {
-				return query.Compile(prompt), stream.ParseHeuristic, nil
+				return english.Compile(prompt), stream.ParseHeuristic, nil
 			},
 			PublicURL: "https://vqa.example/",
 			Canned:    func(query.Query) stream.Result { return cannedResult },

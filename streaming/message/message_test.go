@@ -13,14 +13,14 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/fault"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 	"vqa/streaming/message"
 )
 
 // messages has each message of the service with its JSON form.
 func messages() map[string]message.Server {
-	q := query.Compile("Is there a dog?")
+	q := english.Compile("Is there a dog?")
 	shape, err := json.Marshal(q)
 	if err != nil {
 		panic(err)

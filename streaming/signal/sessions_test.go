@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/stream"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/streaming/live"
@@ -45,7 +46,7 @@ func TestSessionsComeAndGo(t *testing.T) { //nolint:paralleltest // it counts al
 		Peers: live.WebRTC(peers), Engine: eye{}, Log: logs, FFmpeg: ffmpegtest.Runner(t),
 		Windows: stream.Windows{Join: patience, ICE: patience, FirstFrame: patience},
 		Compile: func(_ context.Context, _ bool, prompt string) (query.Query, stream.ParseMode, error) {
-			return query.Compile(prompt), stream.ParseHeuristic, nil
+			return english.Compile(prompt), stream.ParseHeuristic, nil
 		},
 		Canned: func(query.Query) stream.Result { return stream.Result{} },
 	})

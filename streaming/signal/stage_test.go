@@ -15,6 +15,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 	"vqa/domain/stream"
 	"vqa/handlers/intake/ffmpeg"
@@ -43,7 +44,7 @@ func newStage(t testing.TB) *stage {
 		Peers: live.WebRTC(peers), Engine: eye{}, Log: g.log, FFmpeg: ffmpegtest.Runner(t),
 		Windows: stream.Windows{Join: patience, ICE: patience, FirstFrame: patience}, Grace: patience, Meter: 200 * time.Millisecond,
 		Compile: func(_ context.Context, _ bool, prompt string) (query.Query, stream.ParseMode, error) {
-			return query.Compile(prompt), stream.ParseHeuristic, nil
+			return english.Compile(prompt), stream.ParseHeuristic, nil
 		},
 		Canned: func(query.Query) stream.Result { return stream.Result{} },
 	})
@@ -91,7 +92,7 @@ func newLedger(t testing.TB, streamID string) *ledger {
 	prompt := "Is there a dog?"
 	for _, c := range []stream.Command{
 		stream.Create{
-			ID: streamID, AccountID: "acct_1", Livemode: true, Prompt: &prompt, Query: query.Compile(prompt), ParseMode: stream.ParseHeuristic,
+			ID: streamID, AccountID: "acct_1", Livemode: true, Prompt: &prompt, Query: english.Compile(prompt), ParseMode: stream.ParseHeuristic,
 			Model: "m", HeldSeconds: 60, MaxSessionSeconds: 3600, WarnAtSeconds: 60,
 		}, stream.GrantSlot{Node: "node-1"},
 	} {

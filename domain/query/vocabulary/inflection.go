@@ -145,6 +145,9 @@ func BaseVerb(word string, form Form) (base string, ok bool) {
 	case Gerund:
 		if stem, ok := strings.CutSuffix(word, "ing"); ok {
 			candidates = stems(stem)
+			if strings.HasSuffix(stem, "i") {
+				candidates = []string{stem} // "skiing": a y stays, as in "carrying"
+			}
 			if stem, ok := strings.CutSuffix(stem, "y"); ok {
 				candidates = append(candidates, stem+"ie")
 			}

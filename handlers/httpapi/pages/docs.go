@@ -5,6 +5,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // form is one row of the page about question forms.
@@ -31,7 +32,7 @@ func forms() []form {
 		{Intent: query.OpenEnded, Example: "What happens in this video?"},
 	}
 	for i := range examples {
-		q := query.Compile(examples[i].Example)
+		q := english.Compile(examples[i].Example)
 		examples[i].Answered = q.PromptIntent == examples[i].Intent && answer.Assessable(q)
 	}
 	return examples

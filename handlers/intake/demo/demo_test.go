@@ -20,7 +20,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/id"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 	"vqa/domain/video"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
@@ -228,7 +228,7 @@ func TestScenes(t *testing.T) {
 		require.Less(t, scene.ThumbnailS, float64(drawings[scene.Name].durationS))
 		require.GreaterOrEqual(t, len(scene.Prompts), 3)
 		for _, prompt := range scene.Prompts {
-			q := query.Compile(prompt)
+			q := english.Compile(prompt)
 			require.True(t, answer.Assessable(q), "%q must be a question that the engine answers", prompt)
 			_, known := vocabulary.COCO().Lookup(q.Subjects[0].Term)
 			require.True(t, known, "%q must ask for a class of the detector", prompt)

@@ -8,6 +8,7 @@ import (
 
 	"vqa/cmd/vqa/internal/evaluate"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/query/vocabulary"
 )
 
@@ -62,7 +63,7 @@ func with(pairs []Pair, labels map[string]Labels, clips []string, classes []stri
 func Pairs(questions []evaluate.Case, v vocabulary.Vocabulary) []Pair {
 	var pairs []Pair
 	for _, q := range questions {
-		typed, ok := query.Compile(q.Question).Question()
+		typed, ok := english.Compile(q.Question).Question()
 		if !ok || len(typed.Within) > 0 || typed.Always {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"vqa/domain/answer"
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/handlers/language"
 )
 
@@ -70,7 +70,7 @@ func checkVisionModel(ctx context.Context, x *Examination) Finding {
 		return wrong(fixVLM, "%v", err)
 	}
 	prompt := modelQuestion
-	opinion, err := vision.Opinion(ctx, &prompt, query.Compile(prompt), []language.Frame{{JPEG: x.picture}})
+	opinion, err := vision.Opinion(ctx, &prompt, english.Compile(prompt), []language.Frame{{JPEG: x.picture}})
 	if err != nil {
 		return wrong(fixVLM, "%v", err)
 	}

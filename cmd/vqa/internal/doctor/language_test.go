@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/gpu/chat"
 )
 
@@ -32,7 +32,7 @@ func chatModel(url string) func() (*chat.Client, error) {
 
 func TestDoctorAsksTheModels(t *testing.T) {
 	t.Parallel()
-	compiled, err := json.Marshal(query.Compile(modelQuestion))
+	compiled, err := json.Marshal(english.Compile(modelQuestion))
 	require.NoError(t, err)
 	openEnded := `{"schema_version": 1, "prompt_intent": "open_ended", "query_type": "open_ended", "subjects": [], "search_terms": []}`
 	language := func(url string, within time.Duration) Finding {

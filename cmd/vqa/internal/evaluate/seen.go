@@ -13,6 +13,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 	"vqa/domain/sampling"
 	"vqa/handlers/survey"
 )
@@ -118,7 +119,7 @@ func Ask(seen map[string]Seen, questions []Case, calibration func(clip string) a
 		if !ok {
 			return nil, fmt.Errorf("the clip %s was not examined", q.File)
 		}
-		compiled, cal := query.Compile(q.Question), calibration(q.File)
+		compiled, cal := english.Compile(q.Question), calibration(q.File)
 		ev, err := s.For(compiled, cal)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q: %w", q.File, q.Question, err)

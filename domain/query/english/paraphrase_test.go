@@ -1,4 +1,4 @@
-package query_test
+package english_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/domain/query"
+	"vqa/domain/query/english"
 )
 
 // paraphrases are wordings of the same question; {n} is a noun, {ns} its plural.
@@ -65,7 +66,7 @@ func TestParaphrasesCompileAlike(t *testing.T) {
 		ask := func(wording, wrapping string) (string, query.Query) {
 			q := strings.NewReplacer("{ns}", noun[1], "{n}", noun[0]).Replace(wording)
 			prompt := strings.NewReplacer("{q}", q, "{Q}", strings.ToUpper(q[:1])+q[1:]).Replace(wrapping)
-			compiled := query.Compile(prompt)
+			compiled := english.Compile(prompt)
 			compiled.OriginalPrompt = nil
 			for i := range compiled.Subjects {
 				compiled.Subjects[i].Presupposed = false
@@ -95,9 +96,9 @@ func TestMisspellingsAreCorrected(t *testing.T) {
 		"How many elephants are there?":   {"How many elephents are there?", "How many elephannts are there?"},
 	}
 	for right, slips := range cases {
-		want := query.Compile(right)
+		want := english.Compile(right)
 		for _, slip := range slips {
-			got := query.Compile(slip)
+			got := english.Compile(slip)
 			got.OriginalPrompt = want.OriginalPrompt
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%q is not read as %q (-want +got):\n%s", slip, right, diff)
@@ -113,12 +114,12 @@ func TestKnownWordsAreNotCorrected(t *testing.T) {
 		"goat", "boar", "parrot", "rocket", "block", "county", "frost", "skirt", "shift", "raisin", "world", "witch", "mane",
 		"goose", "horde", "castle", "planet", "battle", "pebble", "bowler", "tablet", "trunk",
 	} {
-		q := query.Compile("Is there a " + word + "?")
+		q := english.Compile("Is there a " + word + "?")
 		if len(q.Subjects) != 1 || q.Subjects[0].Term != word {
 			t.Errorf("%q is read as %+v", word, q.Subjects)
 		}
 	}
-	q := query.Compile("Is there a Bicycel?")
+	q := english.Compile("Is there a Bicycel?")
 	if len(q.Subjects) == 1 && q.Subjects[0].Term == "bicycle" {
 		t.Errorf("a name is corrected: %+v", q.Subjects)
 	}
@@ -136,7 +137,7 @@ func TestNoWordIsDropped(t *testing.T) {
 		words := strings.Fields(*golden.OriginalPrompt)
 		for i := range len(words) + 1 {
 			prompt := strings.Join(slices.Concat(words[:i], []string{strange}, words[i:]), " ")
-			q := query.Compile(prompt)
+			q := english.Compile(prompt)
 			if q.PromptIntent == query.OpenEnded {
 				continue
 			}
