@@ -9,3 +9,5 @@
 // It may import domain/evidence and domain/query. It is pure: no clock, no randomness, no input or
 // output.
 package predicate
+
+//go:generate go run ./document ../../../docs/questions.md

@@ -1,8 +1,6 @@
 package predicate
 
 import (
-	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -40,28 +38,4 @@ func TestRowsAreFound(t *testing.T) {
 	}
 	_, _, ok := Find(query.Condition{Kind: query.KindAction, Value: "dancing"}, []string{"person"})
 	require.False(t, ok)
-}
-
-// TestTableOfQuestions: docs/questions.md has the table of the rows.
-func TestTableOfQuestions(t *testing.T) {
-	t.Parallel()
-	table := "| predicate | kind | of | also needs |\n|---|---|---|---|\n"
-	for _, r := range Rows {
-		var needs []string
-		if r.Needs.Pose {
-			needs = append(needs, "body joints")
-		}
-		if r.Needs.Colors {
-			needs = append(needs, "colors")
-		}
-		if r.Needs.PerSecond > 0 {
-			needs = append(needs, fmt.Sprintf("%d frames a second", r.Needs.PerSecond))
-		}
-		table += strings.TrimRight(fmt.Sprintf("| %s | %s | %s | %s", r.Form, r.Kind, r.Who, strings.Join(needs, ", ")), " ") + " |\n"
-	}
-	page, err := os.ReadFile("../../../docs/questions.md")
-	require.NoError(t, err)
-	if !strings.Contains(string(page), table) {
-		t.Errorf("docs/questions.md must have this table:\n%s", table)
-	}
 }
