@@ -36,6 +36,7 @@ type rule struct {
 	// act computes the value from those of the labeled elements. Without it, the value is that of the
 	// only labeled element, or the constant, or else the words themselves.
 	act      func(*args) any
+	action   string // the name of act
 	constant string
 	cost     int
 	source   string
@@ -123,6 +124,7 @@ func (g *grammar) read(lhs symbol, line string) error {
 	if text, ok := strings.CutPrefix(action, "'"); ok {
 		r.constant = strings.TrimSuffix(text, "'")
 	} else if action != "" {
+		r.action = action
 		if r.act = actions[action]; r.act == nil {
 			return fmt.Errorf("unknown action %q", action)
 		}
@@ -186,7 +188,7 @@ func (g *grammar) check() error {
 			return fmt.Errorf("%s: %q needs an action", g.names[r.lhs], r.source)
 		}
 		for _, e := range r.elements {
-			if required == 0 || required == 1 && !e.optional || required > 1 && false {
+			if required == 0 || required == 1 && !e.optional {
 				single[r.lhs] = append(single[r.lhs], e.sym)
 			}
 		}
