@@ -48,8 +48,12 @@ func (e *encoder) addTerm(term string) {
 // flat writes a statement without groups. It returns false when the flat fields cannot hold it.
 func (e *encoder) flat(q Question) bool {
 	body := q.Body
-	if q.Ask == AskCount || q.Ask == AskTimes {
+	switch q.Ask {
+	case AskTimes:
 		return e.joined(body)
+	case AskCount:
+		return e.joined(body) && !slices.ContainsFunc(e.Subjects, func(s Subject) bool { return s.Quantity != nil })
+	default: // the other asks may be negated
 	}
 	if n, ok := body.(Not); ok {
 		if _, number := n.Of.(Number); number {
