@@ -34,6 +34,9 @@ func notUnderstood(q query.Query) string {
 	if q.OriginalPrompt == nil {
 		return ""
 	}
+	if english.Several(*q.OriginalPrompt) {
+		return "This asks two questions, or can be read in two ways."
+	}
 	if words, _, ok := english.NotUnderstood(*q.OriginalPrompt); ok {
 		return fmt.Sprintf("%q was not understood.", words)
 	}

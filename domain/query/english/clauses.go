@@ -40,6 +40,9 @@ func about(x phrases, p predicate) any {
 		if films[of.thing.Term] || tables["media"][of.thing.Term] != "" && p.shows() {
 			return nil // the grammar reads "does the video show"
 		}
+		if !of.definite && len(p.alternatives) > 0 && unclear(of.thing.Conditions, p.alternatives[0]) {
+			return nil // "is a man next to a woman in red"
+		}
 		if acts(of.thing.Conditions) && len(p.with) > 0 {
 			return nil // "playing with a ball" is one action
 		}

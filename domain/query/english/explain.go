@@ -19,6 +19,9 @@ const (
 // usualTerms are suggested when nothing in the question is known, if the model knows them.
 var usualTerms = []string{"person", "car", "dog"}
 
+// Several reports whether a prompt asks two questions, or can be read in two ways.
+func Several(prompt string) bool { return len(read(prompt).others) > 0 }
+
 // NotUnderstood returns the shortest run of words without which a prompt would be understood, and the
 // prompt without it. ok is false when there is no such run.
 func NotUnderstood(prompt string) (words, rest string, ok bool) {
@@ -53,7 +56,7 @@ func Suggestions(q query.Query, known vocabulary.Vocabulary, assessable func(que
 	}
 	var all []string
 	add := func(question string) {
-		if len(all) < maxSuggestions && !slices.Contains(all, question) && answered(Compile(question)) {
+		if question != "" && len(all) < maxSuggestions && !slices.Contains(all, question) && answered(Compile(question)) {
 			all = append(all, question)
 		}
 	}
