@@ -95,7 +95,9 @@ func TestTriggerNeedsATestKey(t *testing.T) {
 	out, err = exec.CommandContext(t.Context(), c.binary, "trigger", "analysis.completed", "--url", "http://"+c.addr).CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "give a test key with --key or VQA_API_KEY")
-	out, err = exec.CommandContext(t.Context(), c.binary, "listen", "--forward-to", "http://localhost:3000", "--after", "yesterday").CombinedOutput()
+	listen := exec.CommandContext(t.Context(), c.binary, "listen", "--forward-to", "http://localhost:3000", "--after", "yesterday")
+	listen.Env = c.env // another service of this test run may be found, too
+	out, err = listen.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "--after must be the id of an event")
 	require.Empty(t, c.call(t, http.MethodGet, "/v1/analyses", nil).at("data"))

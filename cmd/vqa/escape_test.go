@@ -74,7 +74,7 @@ func TestNothingPrintedSteersTheTerminal(t *testing.T) {
 		"events parked show": {hostile, "1"}, "events parked retry": {hostile, "1"}, "events parked drop": {hostile, "1"},
 		"events reset": {hostile, "--to", "end"}, "events replay": {hostile, "--from", "1", "--to", "2"},
 		"show": {acct}, "why": {acct}, "signin": nil, "sessions list": nil, "sessions revoke": {hostile}, "projections list": nil, "projections verify": {"api_keys"}, "projections rebuild": {hostile},
-		"migrate": nil, "config": nil, "version": nil, "nodes adopt": {"--key"}, "nodes list": nil, "webhooks verify": nil, "models": nil, "listen": {"--forward-to", hostile}, "trigger": {hostile}, "eval": {hostile}, "ask": {hostile, hostile, "--url", hostile},
+		"migrate": nil, "config": nil, "version": nil, "nodes adopt": {"--key"}, "nodes list": nil, "webhooks verify": nil, "models": nil, "listen": {"--forward-to", hostile}, "trigger": {hostile}, "eval": {hostile}, "calibrate": {hostile}, "ask": {hostile, hostile, "--url", hostile},
 		"stream": {hostile, hostile, "--url", hostile}, "backup": {t.TempDir() + "/no/" + hostile}, "restore": {hostile},
 	}
 	// These commands do not end by themselves, or print only facts about the machine. They use the same
