@@ -139,16 +139,23 @@ func moving(t seen, _ bool) bool { return t.drives }
 
 func ofColor(color string) trait { return func(t seen, _ bool) bool { return t.color == color } }
 
-// inThird is true when the center of the thing is in a third of the frame, 0 to 2
+// aside is the share of the frame in which a center is on a side: left, right, top or bottom
 // (docs/contract.md#answer-location).
-func inThird(axis func(seen) float64, third float64) trait {
+const aside = .40
+
+// onSide is true when the center of the thing is on the near side of an axis (left, top), or on the far
+// side (right, bottom).
+func onSide(axis func(seen) float64, far bool) trait {
 	return func(t seen, sure bool) bool {
 		margin := .03
 		if sure {
 			margin = -margin
 		}
-		center := axis(t)
-		return (third == 0 || center > third/3-margin) && (third == 2 || center < (third+1)/3+margin)
+		fromSide := axis(t)
+		if far {
+			fromSide = 1 - fromSide
+		}
+		return fromSide < aside+margin
 	}
 }
 
@@ -223,13 +230,11 @@ func isThereOr(one, other string) Question {
 }
 
 func isThereOn(side, class string) Question {
-	third := map[string]float64{"left": 0, "right": 2}
-	return Question{Prompt: fmt.Sprintf("Is there %s on the %s?", a(class), side), So: some(class, inThird(across, third[side])), Clipless: true}
+	return Question{Prompt: fmt.Sprintf("Is there %s on the %s?", a(class), side), So: some(class, onSide(across, side == "right")), Clipless: true}
 }
 
 func isThereAtThe(height, class string) Question {
-	third := map[string]float64{"top": 0, "bottom": 2}
-	return Question{Prompt: fmt.Sprintf("Is there %s at the %s?", a(class), height), So: some(class, inThird(down, third[height])), Clipless: true}
+	return Question{Prompt: fmt.Sprintf("Is there %s at the %s?", a(class), height), So: some(class, onSide(down, height == "bottom")), Clipless: true}
 }
 
 func isThereOf(color, class string) Question {
