@@ -140,7 +140,7 @@ func testFrame() ([]byte, error) {
 	frame := image.NewRGBA(image.Rect(0, 0, 640, 360))
 	for y := range 360 {
 		for x := range 640 {
-			frame.SetRGBA(x, y, color.RGBA{R: uint8(x*x>>10 + y), G: uint8(x ^ y), B: uint8(x*y>>8 + x), A: 255})
+			frame.SetRGBA(x, y, color.RGBA{R: uint8(x*x>>10 + y), G: uint8(x ^ y), B: uint8(x*y>>8 + x), A: 255}) //nolint:gosec // wraps around
 		}
 	}
 	var file bytes.Buffer

@@ -127,6 +127,7 @@ func (e trial) verdict(ask query.Ask, always bool, n *node) verdict {
 			return e.throughout(n)
 		}
 		return e.whether(n)
+	default: // the others ask for times
 	}
 	series := e.series(n)
 	v := e.judge(e.best(series, e.seconds(n)))
@@ -354,7 +355,8 @@ func (u *undecided) some() bool { return len(u.things)+len(u.conditions) > 0 }
 
 // reason is why there is no answer, with a sentence that names what cannot be told.
 func (u *undecided) reason() (query.Reason, string) {
-	for _, t := range u.things {
+	if len(u.things) > 0 {
+		t := u.things[0]
 		if !t.known() {
 			return query.NothingDetected, fmt.Sprintf("The model does not know %q.", t.Term)
 		}

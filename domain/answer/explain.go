@@ -237,7 +237,7 @@ func (t *tracer) thin() {
 func (t *tracer) draw() {
 	place := map[int32]int{}
 	for i, f := range t.kept {
-		place[int32(f)] = i
+		place[int32(f)] = i //nolint:gosec // an index of a frame
 	}
 	left := MaxTracedBoxes
 	for _, thing := range slices.Concat(t.things, t.related) {

@@ -135,7 +135,7 @@ func watch(ev evidence.Evidence, cal Calibration, things []*thing) *predicate.Sc
 
 // take adds the objects of the next frame.
 func (t *thing) take(i int, s *predicate.Scene, f predicate.Frame, cal Calibration) {
-	t.starts = append(t.starts, int32(len(t.objects)))
+	t.starts = append(t.starts, int32(len(t.objects))) //nolint:gosec // far fewer than 2^31
 	found := t.find(f, cal)
 	var numbers []int
 	if t.followed() {
@@ -157,10 +157,10 @@ func (t *thing) take(i int, s *predicate.Scene, f predicate.Frame, cal Calibrati
 			for n := numbers[k]; n >= len(t.tracks); {
 				t.tracks = append(t.tracks, nil)
 			}
-			t.tracks[numbers[k]] = append(t.tracks[numbers[k]], int32(len(t.objects)))
+			t.tracks[numbers[k]] = append(t.tracks[numbers[k]], int32(len(t.objects))) //nolint:gosec // far fewer than 2^31
 		}
 		t.objects = append(t.objects, predicate.Object{
-			Frame: int32(i), X1: float32(o.Box.X1), Y1: float32(o.Box.Y1), X2: float32(o.Box.X2), Y2: float32(o.Box.Y2),
+			Frame: int32(i), X1: float32(o.Box.X1), Y1: float32(o.Box.Y1), X2: float32(o.Box.X2), Y2: float32(o.Box.Y2), //nolint:gosec // an index of a frame
 			Score: float32(o.Score), P: float32(o.p),
 		})
 	}
@@ -212,7 +212,7 @@ func alone(t predicate.Test, r predicate.Reading) float64 {
 
 // judge computes how the objects fit the conditions, once all frames were read.
 func (t *thing) judge(s *predicate.Scene) {
-	t.starts = append(t.starts, int32(len(t.objects)))
+	t.starts = append(t.starts, int32(len(t.objects))) //nolint:gosec // far fewer than 2^31
 	for c := range t.conditions {
 		t.conditions[c].judge(s, t)
 	}

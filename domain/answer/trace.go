@@ -6,8 +6,10 @@ import "vqa/domain/evidence"
 const (
 	// MaxTracedFrames bounds the times. In a longer video one frame stands for several neighbors.
 	MaxTracedFrames = 1200
-	// MaxTracedTracks bounds the tracks of a thing, and MaxTracedBoxes the boxes of all. The surest stay.
-	MaxTracedTracks, MaxTracedBoxes = 40, 20_000
+	// MaxTracedTracks bounds the tracks of a thing. The surest stay.
+	MaxTracedTracks = 40
+	// MaxTracedBoxes bounds the boxes of all things.
+	MaxTracedBoxes = 20_000
 	// maxTracedNumbers bounds the numbers of instances that have a series.
 	maxTracedNumbers = 10
 )

@@ -37,6 +37,7 @@ func (c Condition) Split() (head string, object *Thing) {
 		if n < len(words) && !bare[words[len(words)-1]] {
 			return strings.Join(words[:n], " "), thingOf(strings.Join(words[n:], " "))
 		}
+	default: // the other kinds name no thing
 	}
 	return c.Value, nil
 }

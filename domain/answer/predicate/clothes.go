@@ -35,11 +35,8 @@ func worn(f Frame, d evidence.Detection, colors []string, on query.BodyPart) Rea
 		return reading(1.5*support(f, d, colors, ""), on != query.LowerBody)
 	}
 	tall := (d.Box.Y2 - d.Box.Y1) / ((d.Box.X2 - d.Box.X1) * f.Aspect)
-	trunk, legs := Unknown, Unknown
-	switch {
-	case tall >= halfBody:
-		trunk = float32(support(f, d, colors, "/2"))
-	default: // the head takes more of the box
+	trunk, legs := float32(support(f, d, colors, "/2")), Unknown
+	if tall < halfBody { // the head takes more of the box
 		trunk = float32(support(f, d, colors, "/3", "/4"))
 	}
 	switch {

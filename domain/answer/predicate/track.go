@@ -67,9 +67,11 @@ func (t Track) Box(k int) evidence.Box { return t.object(k).Box() }
 // Reading is that of a point.
 func (t Track) Reading(k int) Reading { return t.Readings[t.Index[k]] }
 
-// First and Last are the times of the ends, in seconds.
+// First is the time of the first point, in seconds.
 func (t Track) First() float64 { return t.At(0) }
-func (t Track) Last() float64  { return t.At(t.Len() - 1) }
+
+// Last is the time of the last point, in seconds.
+func (t Track) Last() float64 { return t.At(t.Len() - 1) }
 
 func (t Track) object(k int) Object      { return t.Objects[t.Index[k]] }
 func (t Track) view(k int) evidence.View { return t.Views[t.object(k).Frame] }

@@ -48,7 +48,7 @@ var askActions = map[string]func(*args) any{
 	"count": func(a *args) any { return countOf(a.things("x"), a.predicate("r")) },
 	"countPlace": func(a *args) any {
 		q := a.question("x")
-		q.predicate = q.predicate.both(a.predicate("p"))
+		q.predicate = q.both(a.predicate("p"))
 		return q
 	},
 	"countThere": func(a *args) any { return countOf(a.things("x"), nothingMore) },
@@ -162,7 +162,7 @@ func countOf(x phrases, p predicate) any {
 		_, not := s.(query.Not)
 		more = append(more, query.Condition{Kind: query.KindAttribute, Value: "with " + t.Term, Negated: not})
 	}
-	c.predicate = c.predicate.both(predicate{alternatives: [][]query.Condition{more}})
+	c.predicate = c.both(predicate{alternatives: [][]query.Condition{more}})
 	c.with = nil
 	if len(c.subject.of) > 1 {
 		c.subject.any = true

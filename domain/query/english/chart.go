@@ -134,7 +134,7 @@ func (c *chart) node(sym symbol, from, to int) int32 {
 			return id
 		}
 	}
-	id := int32(len(c.nodes))
+	id := int32(len(c.nodes)) //nolint:gosec // bounded by the length of a prompt
 	c.nodes = append(c.nodes, node{sym: sym, from: from, to: to, next: c.ending[sym]})
 	c.ending[sym] = id
 	c.agenda = append(c.agenda, id)
@@ -185,7 +185,7 @@ func (c *chart) advance(r, e, from, end int, s step) {
 func (c *chart) wait(a *active, e, end int) {
 	head := &c.waiting[end*len(c.g.names)+int(c.g.rules[a.rule].elements[e].sym)]
 	c.waiters = append(c.waiters, waiter{a, e, *head})
-	*head = int32(len(c.waiters) - 1)
+	*head = int32(len(c.waiters) - 1) //nolint:gosec // bounded by the length of a prompt
 }
 
 // predict notes which symbols can begin at a position.

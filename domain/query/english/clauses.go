@@ -196,7 +196,7 @@ func (c clause) replaceIt(term string) clause {
 
 // merge says the predicate of b, whose subject is a pronoun, of the last thing of a.
 func merge(a, b clause) (clause, bool) {
-	if a.body != nil || b.body != nil || len(b.subject.of) != 1 || b.subject.of[0].pronoun == "" || a.not || b.not || b.predicate.empty() {
+	if a.body != nil || b.body != nil || len(b.subject.of) != 1 || b.subject.of[0].pronoun == "" || a.not || b.not || b.empty() {
 		return clause{}, false
 	}
 	n := len(a.subject.of) - 1
@@ -210,7 +210,7 @@ func merge(a, b clause) (clause, bool) {
 		return a, true
 	}
 	presence := a.presence
-	a.predicate = a.predicate.both(b.predicate)
+	a.predicate = a.both(b.predicate)
 	a.presence = presence
 	return a, true
 }
@@ -237,7 +237,7 @@ var clauseActions = map[string]func(*args) any{
 	},
 	"placed": func(a *args) any {
 		c := a.clause("x")
-		if c.body != nil || !c.predicate.empty() {
+		if c.body != nil || !c.empty() {
 			return nil
 		}
 		p := a.predicate("p")

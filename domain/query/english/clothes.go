@@ -37,7 +37,7 @@ var clothesActions = map[string]func(*args) any{
 		}
 		return nil
 	},
-	"garment": func(a *args) any { return garment(a.adjectives("a"), a.text("n")) },
+	"garment": func(a *args) any { return garment(a.adjectives(), a.text("n")) },
 	"poseAt": func(a *args) any {
 		v, _ := a.get("v").(verb)
 		p, ok := pose(a.text("b"), v.form).(predicate)
@@ -47,14 +47,14 @@ var clothesActions = map[string]func(*args) any{
 		return p.both(a.predicate("p"))
 	},
 	"garmentNo": func(a *args) any {
-		c, ok := garment(a.adjectives("a"), a.text("n")).(clothing)
+		c, ok := garment(a.adjectives(), a.text("n")).(clothing)
 		if !ok {
 			return nil
 		}
 		c.none = true
 		return c
 	},
-	"garment2":  func(a *args) any { return garment(a.adjectives("a"), a.text("m")+" "+a.text("n")) },
+	"garment2":  func(a *args) any { return garment(a.adjectives(), a.text("m")+" "+a.text("n")) },
 	"colorOnly": func(a *args) any { return clothing{of: []string{a.text("c")}} },
 	"clothesOr": func(a *args) any {
 		x, y := a.clothing("a"), a.clothing("b")
@@ -158,7 +158,7 @@ type item struct {
 }
 
 func itemOf(a *args, none bool) any {
-	adj := a.adjectives("a")
+	adj := a.adjectives()
 	n := a.text("n")
 	it := item{text: strings.TrimSpace(adj.text + " " + n), noun: n, adjectives: adj.text, conditions: adj.conditions, none: none}
 	if q, ok := a.get("q").(quantifier); ok {

@@ -96,7 +96,7 @@ func newGrammar(text string) (*grammar, error) {
 func (g *grammar) id(name string) symbol {
 	s, ok := g.ids[name]
 	if !ok {
-		s = symbol(len(g.names))
+		s = symbol(len(g.names)) //nolint:gosec // the symbols of the grammar
 		g.ids[name] = s
 		g.names = append(g.names, name)
 	}

@@ -9,7 +9,7 @@ import (
 
 // encode is the wire form of a question without the parts that cannot be assessed.
 func (q question) encode() (query.Query, bool) {
-	s := q.clause.statement()
+	s := q.statement()
 	if s == nil || q.always && q.ask != query.AskWhether {
 		return query.Query{}, false
 	}

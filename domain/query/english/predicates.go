@@ -62,12 +62,10 @@ func side(w string) string {
 
 func sides(vertical, horizontal string) any {
 	vertical, horizontal = side(vertical), side(horizontal)
-	switch {
-	case horizontal == "centre":
+	if horizontal == "centre" {
 		return vertical
-	default:
-		return vertical + " " + horizontal
 	}
+	return vertical + " " + horizontal
 }
 
 // pose reads a pose as a noun: "with the arms crossed", "a hand up".
@@ -133,7 +131,7 @@ func lastAction(conditions []query.Condition) string {
 
 // objectOf is the meaning of an object with its adjectives.
 func objectOf(a *args) any {
-	adj, n := a.adjectives("a"), a.text("n")
+	adj, n := a.adjectives(), a.text("n")
 	if adj.text == "?" {
 		return nil
 	}
@@ -233,7 +231,7 @@ var predicateActions = map[string]func(*args) any{
 	},
 	"color":      func(a *args) any { return alternatives(query.KindAttribute, "", a.text("c")) },
 	"madeOf":     func(a *args) any { return one(query.KindAttribute, a.text("n")) },
-	"older":      func(a *args) any { a.get("c"); return nil },
+	"older":      func(a *args) any { a.get("c"); return nil }, //nolint:unparam // has no meaning
 	"state":      func(a *args) any { return one(query.KindState, states[a.text("x")]) },
 	"burning":    func(*args) any { return one(query.KindState, "burning") },
 	"upsideDown": func(*args) any { return one(query.KindState, "upside down") },
@@ -291,7 +289,7 @@ var predicateActions = map[string]func(*args) any{
 		return o
 	},
 	"objs": func(a *args) any {
-		adj := a.adjectives("a")
+		adj := a.adjectives()
 		n := a.int("q")
 		word := ""
 		for w, v := range numberWords {

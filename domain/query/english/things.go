@@ -74,8 +74,8 @@ func (n noun) String() string {
 func thing(term string) phrase { return phrase{thing: query.Thing{Term: term}} }
 
 // adjectives returns the conditions of the words before a noun.
-func (a *args) adjectives(label string) (out adjective) {
-	for _, v := range a.list(label) {
+func (a *args) adjectives() (out adjective) {
+	for _, v := range a.list("a") {
 		var adj adjective
 		switch v := v.(type) {
 		case adjective:
@@ -158,7 +158,7 @@ func nounPhrase(a *args) any {
 			p.definite = true
 		}
 	}
-	adj := a.adjectives("a")
+	adj := a.adjectives()
 	if adj.text == "?" {
 		return nil
 	}
@@ -378,7 +378,7 @@ var thingActions = map[string]func(*args) any{
 		x, y := a.things("a"), a.things("b")
 		return phrases{of: slices.Concat(x.of, y.of), any: true, none: true}
 	},
-	"whichOne": func(a *args) any { a.get("a"); a.get("b"); return nil },
+	"whichOne": func(a *args) any { a.get("a"); a.get("b"); return nil }, //nolint:unparam // has no meaning
 }
 
 func (a *args) oneAdjective(label string) adjective {

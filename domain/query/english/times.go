@@ -11,9 +11,9 @@ var timeActions = map[string]func(*args) any{
 	"secondHalf":    constant("second half"),
 	"firsts":        func(a *args) any { return "first " + clockText(a.length()) + " s" },
 	"lasts":         func(a *args) any { return "last " + clockText(a.length()) + " s" },
-	"firstHalfUnit": func(a *args) any { return "first " + clockText(a.unit("u")/2) + " s" },
-	"halfUnit":      func(a *args) any { return a.unit("u") / 2 },
-	"decimal":       func(a *args) any { return a.seconds("d") * a.unit("u") },
+	"firstHalfUnit": func(a *args) any { return "first " + clockText(a.unit()/2) + " s" },
+	"halfUnit":      func(a *args) any { return a.unit() / 2 },
+	"decimal":       func(a *args) any { return a.seconds("d") * a.unit() },
 	"span":          func(a *args) any { return span(a.seconds("a"), a.seconds("b")) },
 	"spanN": func(a *args) any {
 		from, to := float64(a.int("n")), a.seconds("b")
@@ -22,11 +22,11 @@ var timeActions = map[string]func(*args) any{
 		}
 		return span(from, to)
 	},
-	"spanU":   func(a *args) any { u := a.unit("u"); return span(float64(a.int("n"))*u, float64(a.int("b"))*u) },
+	"spanU":   func(a *args) any { u := a.unit(); return span(float64(a.int("n"))*u, float64(a.int("b"))*u) },
 	"afterT":  func(a *args) any { return "after " + clockText(a.seconds("a")) + " s" },
 	"beforeT": func(a *args) any { return "before " + clockText(a.seconds("a")) + " s" },
 	"atT":     func(a *args) any { return "at " + clockText(a.seconds("a")) + " s" },
-	"seconds": func(a *args) any { return float64(a.int("n")) * a.unit("u") },
+	"seconds": func(a *args) any { return float64(a.int("n")) * a.unit() },
 	"addTime": func(a *args) any { return a.seconds("a") + a.seconds("b") },
 }
 
@@ -34,8 +34,8 @@ func clockText(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) }
 
 func (a *args) seconds(label string) float64 { s, _ := a.get(label).(float64); return s }
 
-func (a *args) unit(label string) float64 {
-	switch a.text(label) {
+func (a *args) unit() float64 {
+	switch a.text("u") {
 	case "minute":
 		return 60
 	case "hour":
@@ -53,7 +53,7 @@ func (a *args) length() float64 {
 	if n == 0 {
 		n = 1
 	}
-	return n * a.unit("u")
+	return n * a.unit()
 }
 
 func constant(v string) func(*args) any { return func(*args) any { return v } }

@@ -162,7 +162,7 @@ func TestFitOfClips(t *testing.T) {
 	require.Less(t, fitted.Figures.LogLoss, fitted.Figures.PriorLogLoss)
 	require.Equal(t, [2]int{4, 4}, [2]int{fitted.Figures.Present, fitted.Figures.Absent})
 	require.InDelta(t, 1, fitted.Figures.AUC, 1e-9)
-	require.Equal(t, fitted.Figures.Quality, *fitted.Parameters.Quality, "the document records it")
+	require.Equal(t, fitted.Figures.Quality, *fitted.Quality, "the document records it")
 }
 
 // TestChooseByTheQuestions answers the questions of clips with fits to the other clips.

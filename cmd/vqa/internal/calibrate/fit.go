@@ -105,6 +105,7 @@ func (e example) probability(p answer.Parameters) float64 {
 		kind = p.Kinds.Vehicle
 	case answer.KindBig:
 		kind = p.Kinds.Big
+	default: // small
 	}
 	best := p.Floor
 	for _, second := range e.seconds {
