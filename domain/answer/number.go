@@ -2,6 +2,7 @@ package answer
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"vqa/domain/answer/predicate"
@@ -40,7 +41,16 @@ func (e trial) ranks(things ...*thing) [][]float64 {
 	return out
 }
 
-// counted are the instances of one frame, the best first. A weaker box in a surer one is a part of it.
+// The log odds that a further instance loses: flat, and for each unit of the logarithm of the ratio of its
+// area to that of the surest one. Parts, reflections and things far away pass for instances, and a count is
+// the largest of all frames. Without it, the signs of the demo video are three instead of two.
+const (
+	furtherFlat = .5
+	furtherSize = .5
+)
+
+// counted are the instances of one frame, the best first. A further instance loses log odds, and a weaker
+// box in a surer one is a part of it.
 func (e trial) counted(all []instance) []instance {
 	slices.SortStableFunc(all, func(a, b instance) int { return cmp.Compare(b.p, a.p) })
 	var kept []instance
@@ -49,8 +59,14 @@ func (e trial) counted(all []instance) []instance {
 		if len(kept) == mostCounted || slices.ContainsFunc(kept, inside) {
 			continue
 		}
+		if len(kept) > 0 && o.object.P > 0 {
+			of := func(k instance) float64 { return max(evidence.Area(k.object.Box()), 1e-6) }
+			doubted := sigmoid(logit(float64(o.object.P)) - furtherFlat - furtherSize*math.Abs(math.Log(of(o)/of(kept[0]))))
+			o.p *= doubted / float64(o.object.P) // the object is doubted, not its conditions
+		}
 		kept = append(kept, o)
 	}
+	slices.SortStableFunc(kept, func(a, b instance) int { return cmp.Compare(b.p, a.p) })
 	return kept
 }
 
