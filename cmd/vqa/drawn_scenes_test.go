@@ -76,15 +76,15 @@ var Scenes = []Scene{
 	{
 		Name: "balls", Seconds: 6, ground: meadow,
 		Things: []Thing{
-			{Class: "ball", width: 76, height: 76, from: 1.2, to: 4.9, place: passes(80, 300, 290, 1.2, 4.9), paint: ballOf(38)},
-			{Class: "ball", width: 76, height: 76, from: 2.2, to: 4.4, place: passes(560, 420, 100, 2.2, 4.4), paint: ballOf(38)},
+			{Class: "ball", width: 108, height: 108, from: 1.2, to: 4.9, place: passes(80, 300, 290, 1.2, 4.9), paint: ballOf(54)},
+			{Class: "ball", width: 108, height: 108, from: 2.2, to: 4.4, place: passes(560, 420, 100, 2.2, 4.4), paint: ballOf(54)},
 		},
 		Asks: []Question{
 			isThere("ball"), howMany("ball"), areThereAtLeast(3, "ball"), isThereAtThe("bottom", "ball"), isThereOn("right", "ball"), isThereNo("ball"),
 		},
 	},
 	{
-		Name: "bus", Seconds: 6, ground: meadow,
+		Name: "bus", Seconds: 6, ground: meadow, mistaken: true,
 		Things: []Thing{
 			{Class: "bus", color: "yellow", drives: true, width: 320, height: 160, from: 0, to: 6, place: passes(-200, 900, 225, 0, 6), paint: busOf(320, 0xf0c020)},
 		},

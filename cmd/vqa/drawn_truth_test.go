@@ -49,6 +49,9 @@ type Scene struct {
 	scenery func(c paint.Canvas, atS float64)
 	Things  []Thing
 	Asks    []Question
+	// mistaken is true when the detector takes a part of a drawn thing for something else, as the front of the bus
+	// for an airplane. The narrative is not compared then.
+	mistaken bool
 }
 
 // Painter returns the function that draws the frame of a time.

