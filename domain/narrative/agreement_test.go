@@ -53,7 +53,8 @@ func claims(text string) []claim {
 	if said == nil || strings.Contains(text, "certainty") {
 		return nil
 	}
-	for _, phrase := range regexp.MustCompile(`, | and `).Split(strings.ToLower(said[1]), -1) {
+	plain := strings.NewReplacer("pairs of ", "", "pair of ", "", "pieces of ", "", "piece of ", "").Replace(strings.ToLower(said[1]))
+	for _, phrase := range regexp.MustCompile(`, | and `).Split(plain, -1) {
 		number, name := 1, ""
 		for _, w := range strings.Fields(phrase) {
 			switch n := words[w]; {
