@@ -76,6 +76,3 @@ func Riding(person string) string { return mounts[person] }
 
 // portions are words for a part of a thing: "a slice of pizza".
 var portions = map[string]bool{"slice": true, "piece": true}
-
-// Portion reports whether a noun names a part of the thing that follows "of": "slice".
-func Portion(noun string) bool { return portions[noun] }
