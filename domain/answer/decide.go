@@ -265,18 +265,7 @@ func isShare(n *node) bool {
 // numberTruth compares the largest number that lasts with a quantity.
 func (e trial) numberTruth(q query.Quantity, ranks [][]float64, seconds float64) float64 {
 	at := func(k int) float64 { return e.best(e.atLeast(ranks, k), seconds) }
-	switch q.Op {
-	case query.AtLeast:
-		return at(q.Value)
-	case query.MoreThan:
-		return at(q.Value + 1)
-	case query.FewerThan:
-		return 1 - at(q.Value)
-	case query.AtMost:
-		return 1 - at(q.Value+1)
-	default:
-		return min(at(q.Value), 1-at(q.Value+1))
-	}
+	return compared(q, at, func(p float64) float64 { return 1 - p }, least)
 }
 
 // shareTruth compares all instances of the whole video.

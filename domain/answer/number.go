@@ -85,19 +85,25 @@ func (e trial) atLeast(ranks [][]float64, k int) []float64 {
 	return out
 }
 
+// number is the series in which the number of instances meets a quantity.
 func (e trial) number(q query.Quantity, ranks [][]float64) []float64 {
 	at := func(k int) []float64 { return e.atLeast(ranks, k) }
+	return compared(q, at, not, func(a, b []float64) []float64 { return each(a, b, least) })
+}
+
+// compared makes the probability of a quantity, or its series, from those of at least k instances.
+func compared[P any](q query.Quantity, atLeast func(k int) P, not func(P) P, both func(a, b P) P) P {
 	switch q.Op {
 	case query.AtLeast:
-		return at(q.Value)
+		return atLeast(q.Value)
 	case query.MoreThan:
-		return at(q.Value + 1)
+		return atLeast(q.Value + 1)
 	case query.FewerThan:
-		return not(at(q.Value))
+		return not(atLeast(q.Value))
 	case query.AtMost:
-		return not(at(q.Value + 1))
+		return not(atLeast(q.Value + 1))
 	default:
-		return each(at(q.Value), not(at(q.Value+1)), least)
+		return both(atLeast(q.Value), not(atLeast(q.Value+1)))
 	}
 }
 
