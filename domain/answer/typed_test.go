@@ -56,6 +56,19 @@ func TestAsks(t *testing.T) {
 	require.Equal(t, 0, *typed(t, query.AskTimes, query.Is{Thing: a("cat")}, frames...).DetectedCount)
 }
 
+// TestAlways: something that is there for a part of the video is not there throughout.
+func TestAlways(t *testing.T) {
+	t.Parallel()
+	always := func(frames [][]thing) answer.Answer {
+		q, err := query.Encode(query.Question{Ask: query.AskWhether, Body: query.Is{Thing: a("dog")}, Always: true})
+		require.NoError(t, err)
+		return answer.Decide(q, sampled(q, frames...), answer.CPU()).Answer
+	}
+	require.Equal(t, answer.Yes, always(during(6, aDog)))
+	require.Equal(t, answer.No, always(join(during(4, aDog), during(2))))
+	require.Equal(t, answer.No, always(during(6)))
+}
+
 // TestComplements: "when is the dog not visible" and "when are there fewer than two" have intervals.
 func TestComplements(t *testing.T) {
 	t.Parallel()
