@@ -92,7 +92,7 @@ func (p Parameters) Even(class string) float64 {
 	return math.Exp(-p.logOdds(class, 1, 0) / l.Score)
 }
 
-// outvotes is the ratio of scores from which a box of any other class at the same place is what is seen there.
+// outvotes is how many times as much another class must score at the same place to rule this one out.
 // Without it, a kite at .9 that is an airplane at .2 was an airplane too.
 const outvotes = 2
 

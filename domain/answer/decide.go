@@ -117,7 +117,7 @@ func (v *verdict) limit(name string, most float64) {
 	}
 }
 
-// verdict answers what is asked about a statement.
+// verdict answers whether, how many, when, or how often a statement holds.
 func (e trial) verdict(ask query.Ask, always bool, n *node) verdict {
 	switch ask {
 	case query.AskCount:
@@ -342,7 +342,7 @@ func (e trial) threshold(q query.Quantity, n *node) verdict {
 // some reports whether anything was undecided.
 func (u *undecided) some() bool { return len(u.things)+len(u.conditions) > 0 }
 
-// reason is why there is no answer, with a sentence that names what cannot be told.
+// reason returns the code and the sentence for an answer that is indeterminate.
 func (u *undecided) reason() (query.Reason, string) {
 	if len(u.things) > 0 {
 		t := u.things[0]

@@ -4,7 +4,7 @@
 // A client sends either a prompt or a Query. Package english turns a prompt into a [Query].
 // [Decode] and [Validate] check a Query strictly. Every other package reads only the Query.
 //
-// A [Question] is the typed form of a query: what is asked about which statement. [Encode] and
+// A [Question] is the typed form of a query: an [Ask], such as when, about a [Statement]. [Encode] and
 // [Query.Question] translate between both forms without loss.
 //
 // Imports: package vocabulary and the standard library only. It uses neither a clock nor randomness

@@ -135,8 +135,8 @@ func (b body) slender(aspect float64) bool {
 	return whole && b.height() > 2.6*aspect*(b.box.X2-b.box.X1)
 }
 
-// headUp reports whether the head is above the shoulders and within their width. That is never so for
-// somebody who lies.
+// headUp reports whether the head is above the shoulders and within their width. It is false for people
+// who lie.
 func (b body) headUp() bool {
 	if !b.seen(leftShoulder, rightShoulder, nose) {
 		return false

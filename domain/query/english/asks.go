@@ -6,7 +6,7 @@ import (
 	"vqa/domain/query"
 )
 
-// askActions are the meanings of rules about what is asked, and about two statements.
+// askActions build questions: whether, when, how often. They also combine two statements.
 var askActions = map[string]func(*args) any{
 	// What is asked.
 	"whether":    func(a *args) any { return askOf(query.AskWhether, a.clause("x")) },

@@ -76,8 +76,9 @@ func examples(pairs []Pair, seen map[string]evaluate.Seen, p answer.Parameters) 
 	return out
 }
 
-// depth is how far an instant lies inside of the nearest of some intervals, in seconds; it is negative
-// outside of all of them. The start and the end of the clip are no edges.
+// depth returns the seconds from an instant to the nearer edge of the interval that holds it, and a
+// negative number outside all intervals. The clip's own start and end do not count as edges, because the
+// object may have been there before.
 func depth(intervals [][2]float64, at, durationS float64) float64 {
 	deepest := math.Inf(-1)
 	for _, i := range intervals {
