@@ -99,8 +99,8 @@ const outvotes = 2
 // maxRivals bounds the scores of rivals, in scores of the object.
 const maxRivals = 3
 
-// probabilityAmong is the probability of a detection among the others of its frame. mine are the classes
-// that are the same thing.
+// probabilityAmong returns a detection's probability beside the frame's other detections. Classes in mine
+// count as the same thing, so they are no rivals.
 func (p Parameters) probabilityAmong(d evidence.Detection, f predicate.Frame, mine []bool) float64 {
 	rivals, excluded := 0.0, 0.0
 	for _, o := range f.Detections {

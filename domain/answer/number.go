@@ -21,8 +21,8 @@ type instance struct {
 	index int32
 }
 
-// ranks are the probabilities of the instances of some things in each frame, the best first. The kth is
-// that of at least k instances: errors of one frame are not independent, so the weakest decides.
+// ranks lists each frame's instances by probability, the best first. At least k instances are as probable
+// as the kth: errors within one frame are not independent, so the weakest decides.
 func (e trial) ranks(things ...*thing) [][]float64 {
 	out := make([][]float64, len(e.Times))
 	frames := make([][]instance, len(e.Times))
@@ -107,7 +107,7 @@ func compared[P any](q query.Quantity, atLeast func(k int) P, not func(P) P, bot
 	}
 }
 
-// more is the series of more instances of one thing than of another.
+// more returns, for each frame, how probable it is that one thing has more instances than another.
 func (e trial) more(first, than [][]float64) []float64 {
 	out := e.constant(0)
 	for k := 1; k <= mostCounted; k++ {

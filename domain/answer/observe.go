@@ -15,7 +15,7 @@ import (
 type Observation struct {
 	trial
 	things []*thing
-	// held are the probabilities of each condition of each thing, by object.
+	// held tells how probably each object meets each of its thing's conditions.
 	held [][][]float32
 }
 

@@ -41,12 +41,12 @@ type Parameters struct {
 	Kinds   Kinds    `json:"kinds"`
 	// RivalOverlap is the intersection over union from which a box of another class is a rival.
 	RivalOverlap float64 `json:"rival_overlap"`
-	// Exclusion is the power with which the scores of classes of one kind (animals, vehicles) share one
-	// place: p *= s^e / (s^e + sum of r^e). 0 turns it off.
+	// Exclusion lets classes that cannot share a place compete by their scores s and r:
+	// p *= s^e / (s^e + sum of r^e). A dog that scores .2 as a cat is no cat. 0 turns it off.
 	Exclusion float64 `json:"exclusion"`
 	// Floor is the probability of an object without a detection.
 	Floor float64 `json:"floor"`
-	// Inside is the part of a counted box that lies in a surer one, from which it is a part of that.
+	// Inside is the share of a box that must lie in a surer box before it counts as part of that object.
 	Inside float64 `json:"inside"`
 	// LinkOverlap and LinkDistance say when two boxes are one object: by intersection over union, or by
 	// the distance of their centers in sizes of the object, times the seconds between them if over 1.

@@ -104,8 +104,8 @@ func newUndecided() *undecided { return &undecided{conditions: map[*condition]*t
 const (
 	// unseen is the probability of a condition that a frame does not show.
 	unseen = .12
-	// background is the area of an object, by that of the largest in the frame, below which what it does
-	// cannot be seen and is not asked.
+	// background: what an object does cannot be seen when its area is below this share of the frame's
+	// largest object, and nobody asks about it.
 	background = .2
 )
 
@@ -194,8 +194,8 @@ func (e trial) bare(t *thing) []float64 {
 	return out
 }
 
-// holds is the series of Is: the probability of the best object. The model may have no class for a
-// thing; then nothing is known of it.
+// holds returns the best object's probability in each frame. If the model has no class for the thing, the
+// statement is undecided.
 func (e trial) holds(t *thing, to int) []float64 {
 	out := e.constant(e.cal.Floor)
 	e.overlay(out, t, e.probabilities(t, 0, to))

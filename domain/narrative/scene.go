@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// minProbability is the probability that the best detection of an object must reach, as a share of the
-	// surest yes of the model. A calibration is for objects that somebody asks about; other objects are less
-	// probable at the same score.
+	// minProbability bounds what is told, as a share of the model's surest yes. It is high because the
+	// calibration assumes that somebody asked: an object that nobody asked about is less probable at the
+	// same score.
 	minProbability = .86
 	// samePlace is the intersection over union from which objects of two classes are one object.
 	samePlace = .7

@@ -21,8 +21,8 @@ const (
 	samePlace = .45
 )
 
-// Again are the detections of a frame after a second look: upright are those of the frame as it is, turned
-// are those of its turned views, with the colors of their boxes.
+// Again merges a frame's upright detections with those of its turned views. It keeps only turned boxes that
+// are strong enough and that nothing outscores.
 func Again(upright, turned []evidence.Detection) []evidence.Detection {
 	out := slices.DeleteFunc(slices.Clone(upright), func(d evidence.Detection) bool { return d.Turned })
 	all := slices.Concat(out, turned)

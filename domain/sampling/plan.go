@@ -88,10 +88,9 @@ func (p Plan) CloseUps(s Survey, cal answer.Calibration) []float64 {
 	return at
 }
 
-// HintScore is the score of a coarse sample from which close-ups pay: two thirds of that at which the kind
-// with the best odds is as probably there as not. Measured on eight real clips with samples 2 s apart, it
-// missed 6 of 661 samples above even odds. For a class at random, a tenth of the video was examined
-// closely.
+// HintScore is the score from which a coarse sample deserves close-ups: two thirds of the lowest score with
+// even odds. On eight real clips with samples 2 s apart, it missed 6 of 661 samples above even odds, and a
+// tenth of the video was examined closely for a class at random.
 func HintScore(cal answer.Calibration) float64 {
 	return 2. / 3 * min(cal.Even("person"), cal.Even("car"), cal.Even("dog"), cal.Even("chair"), cal.Even("cup"))
 }

@@ -22,7 +22,7 @@ const (
 // its place makes sense.
 const seenJoint, dimJoint = .3, .2
 
-// leastBody is the height of a body, as a share of the frame, below which its joints are noise.
+// leastBody: joints of people lower than this share of the frame are noise.
 const leastBody = 1. / 6
 
 // body is the keypoints of one person, in coordinates of the frame.

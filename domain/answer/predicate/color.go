@@ -19,14 +19,14 @@ var color = Row{
 	},
 }
 
-// colorCurve is the probability that people name a color of an object, by its share of the box.
+// colorCurve maps a color's share of the box to the probability that people name that color.
 var colorCurve = curve{{0, .02}, {.1, .08}, {.2, .35}, {.3, .65}, {.45, .88}, {.7, .95}, {1, .97}}
 
 const (
-	// leastColored is the share of the frame below which the color of a box is noise.
+	// leastColored: boxes with a smaller share of the frame have noisy colors.
 	leastColored = .0008
-	// lit is the quantile of the shares in the surest frames of a track that decides: a color is judged
-	// where it is lit best.
+	// lit is a quantile over a track's surest frames. It is high because shade hides a color that light
+	// shows.
 	lit = .7
 	// judged is the number of frames in which it is judged.
 	judged = 8
@@ -37,8 +37,8 @@ func (f Frame) colored(d evidence.Detection) bool {
 	return len(d.Colors) > 0 && len(d.Colors) == len(f.Colors) && evidence.Area(d.Box) >= leastColored
 }
 
-// support is the share of the least of some colors in a part of a box, as bestLit reads it. Each of
-// several colors needs less of the box.
+// support returns the smallest share among the asked colors in a part of the box. When several colors are
+// asked, each needs less of the box.
 func support(f Frame, d evidence.Detection, colors []string, parts ...string) float64 {
 	if len(d.Colors) != len(f.Colors) {
 		return 0

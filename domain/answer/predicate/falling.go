@@ -14,8 +14,7 @@ const (
 	fallS = 1.5
 	// stillS is the time after a fall for which the body must stay down, in seconds.
 	stillS = 1
-	// flat is the largest height over the width of a box of a body on the ground. From upright on, the
-	// body is not on the ground.
+	// A body on the ground has a box at most flat times as high as wide. From upright on, it stands.
 	flat, upright = .9, 1.1
 	// tie is the difference below which two probabilities count as equal.
 	tie = .02
@@ -47,8 +46,8 @@ func falls(t Track, out []float32) {
 	}
 }
 
-// fell is the probability of a fall of a body that is down at a point, and the point where it was upright
-// last and about as high as before.
+// fell returns how probably a body that is down at a point has fallen, and the last point at which it was
+// upright and about as high as before.
 func (t Track) fell(down int) (from int, p float64) {
 	height := 0.0
 	for a := down - 1; a >= 0 && t.At(down)-t.At(a) <= 2*fallS; a-- {

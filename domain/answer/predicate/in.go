@@ -12,8 +12,8 @@ var in = Row{
 	Bind:    about(inside, "in", "inside"),
 }
 
-// inside is the probability that a is in b, by the share of a's box in that of b, which must be larger.
-// It may as well be in front of it.
+// inside returns how probably a is in b, from the share of a's box that b's larger box holds. A picture
+// cannot tell that from being in front of it.
 func inside(_ Frame, a, b evidence.Box) float64 {
 	if evidence.Area(a) > .9*evidence.Area(b) {
 		return .05

@@ -18,7 +18,7 @@ var (
 	}
 )
 
-// nearer is the probability that a is in front of b: a covers a part of b or stands close to it, and its
+// nearer returns how probably a is in front of b: a covers a part of b or stands close to it, and its
 // lower end is lower in the picture. An object that the lower edge of the frame cuts off may stand
 // anywhere.
 func nearer(a, b evidence.Box) float64 {

@@ -14,7 +14,7 @@ var jumping = Row{
 // flightS is the longest time of a jump upward, or downward, in seconds.
 const flightS = .75
 
-// jumpCurve is the probability of a jump by the rise of the whole box, in its heights.
+// jumpCurve maps the rise of the whole box, in its own heights, to the probability of a jump.
 var jumpCurve = curve{{0, .03}, {.03, .08}, {.06, .4}, {.10, .8}, {.2, .93}}
 
 // jumps finds where both ends of a box rise and come down again.

@@ -18,7 +18,7 @@ var (
 	}
 )
 
-// ahead is the probability that a is to the left of b, by the distance of their centers.
+// ahead returns how probably a is to the left of b, from the distance between their centers.
 func ahead(a, b evidence.Box) float64 {
 	return curve{{-.03, .02}, {0, .30}, {.05, .85}, {.10, .96}}.at((b.X1 + b.X2 - a.X1 - a.X2) / 2)
 }

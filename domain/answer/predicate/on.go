@@ -11,7 +11,7 @@ var on = Row{
 	Bind:    about(atop, "on"),
 }
 
-// contained is the share of a box inside another from which it is in it or in front of it.
+// contained: a box with a larger share inside another is in it or in front of it, not on it.
 const contained = .8
 
 // atop is the probability that a is on b: a stands above b, and its lower end is within b or touches its
@@ -28,7 +28,7 @@ func atop(_ Frame, a, b evidence.Box) float64 {
 	return curve{{-.25, .03}, {-.05, .70}, {.10, .88}, {.95, .88}, {1.2, .30}, {1.5, .05}}.at((a.Y2 - b.Y1) / (b.Y2 - b.Y1))
 }
 
-// overlapX is the common width of two boxes as a share of the narrower one.
+// overlapX returns how much of the narrower box's width both boxes share.
 func overlapX(a, b evidence.Box) float64 {
 	return (min(a.X2, b.X2) - max(a.X1, b.X1)) / min(a.X2-a.X1, b.X2-b.X1)
 }

@@ -40,7 +40,7 @@ func passage(what query.Occurrence, end func(Track) (int, evidence.Side, float64
 }
 
 const (
-	// atSide is the distance from a side of the frame, in widths of it, at which an object goes through.
+	// atSide: an object this close to a side of the frame, in frame widths, may be going through it.
 	atSide = .03
 	// leastWay is the least movement to a side in one sample, in widths of the frame. Less is noise.
 	leastWay = .005

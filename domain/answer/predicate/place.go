@@ -17,8 +17,8 @@ var place = Row{
 }
 
 const (
-	// aside is the place of a center, in widths of the frame, from which it is on a side. People call
-	// things left and right before they are in the outer thirds.
+	// aside: a center beyond this part of the frame is on a side. It is not two thirds, because people say
+	// left and right earlier.
 	aside = .60
 	// blurred is the softness of these borders.
 	blurred = .03

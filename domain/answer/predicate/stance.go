@@ -16,8 +16,7 @@ type Stance struct {
 // tallBox is the height over the width of a box from which its body hardly lies.
 const tallBox = 1.4
 
-// StanceOf is the stance of a person by the keypoints. Where they do not show it, the shape of the box
-// decides.
+// StanceOf reads a person's stance from the keypoints, or from the shape of the box if they do not show it.
 func StanceOf(d evidence.Detection, aspect float64) Stance {
 	b, ok := bodyOf(d)
 	if !ok {

@@ -222,7 +222,8 @@ func single(t token, at int) []leaf {
 	return out
 }
 
-// rare is the cost of reading a word as a part of speech that has some of all uses in WordNet's texts.
+// rare returns the cost of a part of speech: the fewer of a word's uses in WordNet's texts have it, the
+// more it costs.
 func rare(uses int, w wordnet.Word) int {
 	total := max(w.Noun, 0) + max(w.Verb, 0) + max(w.Adjective, 0) + max(w.Adverb, 0)
 	switch {

@@ -173,7 +173,7 @@ func passive(a *args) any {
 	return one(query.KindAction, value).both(place)
 }
 
-// predicateActions are the meanings of rules about what is said of things.
+// predicateActions build conditions: actions, places, colors, clothes.
 var predicateActions = map[string]func(*args) any{
 	"nothing": func(*args) any { return nothingMore },
 	"both": func(a *args) any {

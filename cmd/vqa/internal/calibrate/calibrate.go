@@ -129,7 +129,7 @@ func lastWithinOneError(losses [][]float64) int {
 	return last
 }
 
-// lossByClip is the weighted log loss of the examples of each clip.
+// lossByClip sums each clip's weighted log loss.
 func lossByClip(all []example, clips []string, by func(clip string) answer.Parameters) []float64 {
 	losses := make([]float64, len(clips))
 	for _, e := range all {

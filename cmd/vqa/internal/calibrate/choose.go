@@ -92,7 +92,8 @@ func missing(o evaluate.Outcome) float64 {
 	return 1 - *o.Overlap
 }
 
-// lastGood is the last of n tries whose loss on some clips is within one standard error of the least.
+// lastGood returns the last of n tries that is within one standard error of the best. A smaller
+// difference is noise, so callers put the try that they prefer last.
 func lastGood(n int, clips []string, try func(i int) []evaluate.Outcome, loss func(evaluate.Outcome) float64) int {
 	losses := make([][]float64, n)
 	for i := range n {

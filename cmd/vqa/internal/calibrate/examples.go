@@ -15,8 +15,8 @@ const (
 	// edgeS is the distance from the edge of a labeled interval within which frames are left out, in
 	// seconds. Labels are good to about 0.25 s.
 	edgeS = .3
-	// perFrame is the number of objects of a class that are kept of a frame, and perExample the number of
-	// seconds that are kept of an example: those with the best scores. Others decide nothing.
+	// An example keeps the perExample seconds with the best scores, and perFrame objects in each frame.
+	// Weaker ones never decide.
 	perFrame, perExample = 2, 3
 )
 
